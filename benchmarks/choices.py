@@ -12,7 +12,8 @@ from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
 from kfree.native import _core
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.moves import lloyd
+from kfree.search.centres.state import assigned
 from kfree.search.loop import descend
 
 SHAPES = [
@@ -35,9 +36,9 @@ CHOICES = {
 
 def fit(X, init, choices):
     """Lloyd's iterations from given centres; returns their number and the share of distances computed."""
-    engine, objective, lloyd = open_engine("native", X), DPMeansObjective(0.0), Lloyd()
+    engine, objective = open_engine("native", X), DPMeansObjective(0.0)
     engine._bounds = _core.Bounds(len(X), **choices)
-    start = lloyd.start(Sites.of(engine.frame.inward(init)), engine, objective)
+    start = assigned(Sites.of(engine.frame.inward(init)), engine, objective)
     n_iter = descend(start, [lloyd], engine, objective, MAX_ITER).n_iter
     return n_iter, engine.n_distances / (len(X) * len(init) * n_iter)
 

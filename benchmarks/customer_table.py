@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from ratio import RESULTS, versions
+from ratio import RESULTS, keep_cells
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import adjusted_rand_score
@@ -69,18 +69,15 @@ def main():
 
 
 def write(file, cells):
-    facts = versions("kfree", "scikit-learn", "pandas")
-    file.write_text(json.dumps({"versions": facts, "cells": cells}, indent=1) + "\n")
     told = {way: summary(found) for way, found in cells.items() if found["planted"]}
     columns = list(told["TableEncoder"])
     lines = [
-        ", ".join(f"{key} {value}" for key, value in facts.items()),
         "\n`DPMeans()` on customers of four segments, and on the same columns shuffled.\n",
         "| columns made by | " + " | ".join(columns) + " |",
         "|---" * (1 + len(columns)) + "|",
         *(f"| {way} | " + " | ".join(str(row[c]) for c in columns) + " |" for way, row in told.items()),
     ]
-    file.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    keep_cells(file, cells, lines, "scikit-learn", "pandas")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import zlib
 import automatic_k
 import no_clusters
 import numpy as np
-from ratio import RESULTS, versions
+from ratio import RESULTS, keep_cells
 from sklearn.metrics import adjusted_rand_score
 from stress_families import FAMILIES
 
@@ -95,10 +95,7 @@ def main():
 
 def write(cells):
     """JSON, and a table of the share of exact numbers, the mean index and the mean seconds."""
-    facts = versions("kfree", "scikit-learn", "numpy")
-    FILE.write_text(json.dumps({"versions": facts, "cells": cells}, indent=1) + "\n")
-    lines = [", ".join(f"{key} {value}" for key, value in facts.items())]
-    lines += ["\nShare of draws with the exact number of clusters, mean adjusted Rand index, mean processor seconds.\n"]
+    lines = ["\nShare of draws with the exact number of clusters, mean adjusted Rand index, mean processor seconds.\n"]
     lines += ["| group | set | draws | " + " | ".join(CONTESTANTS) + " | other numbers of AutoCluster |"]
     lines += ["|---" * (4 + len(CONTESTANTS)) + "|"]
     for group, name in SETS:
@@ -111,7 +108,7 @@ def write(cells):
     for group in dict.fromkeys(group for group, _ in SETS):
         found = [_shown([cells[key] for key in cells if _is(key, group, None, who)]) for who in CONTESTANTS]
         lines.append(f"| **{group}** | all | | " + " | ".join(found) + " | |")
-    FILE.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    keep_cells(FILE, cells, lines, "scikit-learn", "numpy")
 
 
 def _is(key, group, name, contestant):

@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 from joblib import Parallel, delayed
-from ratio import RESULTS, versions
+from ratio import RESULTS, keep_cells
 
 from kfree import lambda_path
 
@@ -58,10 +58,7 @@ def main():
 
 def write(file, cells):
     """JSON and a table: one line per family and number of rows, one column per number of columns."""
-    facts = versions("kfree", "numpy")
-    file.write_text(json.dumps({"versions": facts, "cells": cells}, indent=1) + "\n")
     lines = [
-        ", ".join(f"{key} {value}" for key, value in facts.items()),
         "\nShare of draws without clusters for which `lambda_path` suggests k = 1 (goal: at least 95 %).\n",
         "| family | rows | draws | " + " | ".join(f"{d} columns" for d in COLUMNS) + " |",
         "|---" * (3 + len(COLUMNS)) + "|",
@@ -72,7 +69,7 @@ def write(file, cells):
             if all(row):
                 shares = " | ".join(f"{cell['k = 1']:.0%}" for cell in row)
                 lines.append(f"| {family} | {n:,} | {row[0]['draws']} | {shares} |")
-    file.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    keep_cells(file, cells, lines, "numpy")
 
 
 if __name__ == "__main__":

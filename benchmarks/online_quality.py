@@ -5,11 +5,10 @@ while old rows are forgotten. There DPMeans has the weights that the stream reme
 """
 
 import argparse
-import json
 import time
 
 import numpy as np
-from ratio import RESULTS, versions
+from ratio import RESULTS, keep_cells
 
 from kfree import DPMeans, OnlineDPMeans
 
@@ -87,17 +86,14 @@ def main():
                 "rows a second": round(min(d["rows a second"] for d in draws), -2),
             }
             print(stream, lam, cells[f"{stream}, lam = {lam}"], flush=True)
-    facts = versions("kfree", "numpy")
-    (RESULTS / "online_quality.json").write_text(json.dumps({"versions": facts, "cells": cells}, indent=1) + "\n")
     columns = list(next(iter(cells.values())))
     lines = [
-        ", ".join(f"{key} {value}" for key, value in facts.items()),
         "\n`OnlineDPMeans` in chunks of 1,000 rows beside `DPMeans` on the same 20,000 rows with the same penalty.\n",
         "| stream | " + " | ".join(columns) + " |",
         "|---" * (1 + len(columns)) + "|",
         *(f"| {name} | " + " | ".join(str(cell[c]) for c in columns) + " |" for name, cell in cells.items()),
     ]
-    (RESULTS / "online_quality.md").write_text("\n".join(lines) + "\n")
+    keep_cells(RESULTS / "online_quality.json", cells, lines, "numpy")
 
 
 if __name__ == "__main__":

@@ -90,6 +90,17 @@ def processor():
     return f"{platform.machine()} {' '.join(names)}, {os.cpu_count()} cores"
 
 
+def keep_cells(file, cells, lines, *packages, indent=1):
+    """Keep ``cells`` as JSON in a file, and the ``lines`` of their table as Markdown beside it, both with versions."""
+    facts = versions("kfree", *packages)
+    file.write_text(json.dumps({"versions": facts, "cells": cells}, indent=indent) + "\n")
+    file.with_suffix(".md").write_text("\n".join([heading_of(facts), *lines]) + "\n")
+
+
+def heading_of(facts):
+    return ", ".join(f"{key} {value}" for key, value in facts.items())
+
+
 def report(name, rows, *packages, only=None, peer=None):
     """Print the table and keep it as JSON and Markdown under benchmarks/results/.
 
@@ -104,7 +115,7 @@ def report(name, rows, *packages, only=None, peer=None):
         rows = list((old | {row.case: row for row in rows}).values())
     table = markdown(rows)
     kept.write_text(json.dumps({"versions": facts, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
-    heading = ", ".join(f"{key} {value}" for key, value in facts.items())
+    heading = heading_of(facts)
     kept.with_suffix(".md").write_text(f"{heading}\n\n{table}\n")
     print(heading, table, sep="\n\n")
 

@@ -17,7 +17,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from ratio import RESULTS, commit, versions
+from ratio import RESULTS, commit, keep_cells
 from sklearn import datasets as bundled
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
@@ -163,10 +163,7 @@ def main():
 
 def write(cells):
     """JSON, and a table of k and the index with filled noise; means over the sets of each half."""
-    facts = versions("kfree", "scikit-learn", "numpy")
-    FILE.write_text(json.dumps({"versions": facts, "cells": cells}, indent=1) + "\n")
     lines = [
-        ", ".join(f"{key} {value}" for key, value in facts.items()),
         f"\nCells are of {commits(cells)}.",
         "\nNumber of clusters and adjusted Rand index, noise rows in the nearest cluster (in brackets: as a class).\n",
         "| table | half | classes | " + " | ".join(METHODS) + " |",
@@ -177,7 +174,7 @@ def write(cells):
         lines.append(f"| {name} | {row['half']} | {row['classes']} | {found} |")
     for title, chosen in groups(cells).items():
         lines.append(f"| **{title}** | | | " + " | ".join(mean(chosen, method) for method in METHODS) + " |")
-    FILE.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    keep_cells(FILE, cells, lines, "scikit-learn", "numpy")
 
 
 def commits(cells):

@@ -15,7 +15,7 @@ from collections import Counter
 
 import numpy as np
 from joblib import Parallel, delayed
-from ratio import RESULTS, commit, versions
+from ratio import RESULTS, commit, keep_cells
 from scipy.stats import anderson
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
@@ -133,10 +133,7 @@ def main():
 
 def write(cells):
     """JSON and a table: one line per family, one column per contestant."""
-    facts = versions("kfree", "scikit-learn", "numpy")
-    FILE.write_text(json.dumps({"versions": facts, "cells": cells}, indent=0) + "\n")
     lines = [
-        ", ".join(f"{key} {value}" for key, value in facts.items()),
         "\nShare of draws with the exact number of clusters / mean adjusted Rand index (where there are several).",
         "kfree is `DPMeans()`; the last column is the share of draws in which it warned. In brackets: fewer draws.",
         "Draws by commit: " + "; ".join(f"{name} {commits_of(name, cells)}" for name in CONTESTANTS) + ".",
@@ -149,7 +146,7 @@ def write(cells):
         lines += [f"\n| {title} | draws | " + " | ".join(CONTESTANTS) + " | kfree warned |"]
         lines += ["|---" * (3 + len(CONTESTANTS)) + "|"]
         lines += [line(family, cells[family]) for family in families if family in cells]
-    FILE.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    keep_cells(FILE, cells, lines, "scikit-learn", "numpy", indent=0)
 
 
 def commits_of(contestant, cells):

@@ -11,7 +11,7 @@ import warnings
 import zlib
 
 import numpy as np
-from ratio import RESULTS, versions
+from ratio import RESULTS, keep_cells
 from real_tables import tables
 from sklearn.datasets import make_circles, make_moons
 
@@ -74,10 +74,7 @@ def main():
 
 def write(cells):
     """JSON, a table of all sets, and the shares for each half."""
-    facts = versions("kfree", "scikit-learn", "numpy")
-    FILE.write_text(json.dumps({"versions": facts, "cells": cells}, indent=1) + "\n")
-    lines = [", ".join(f"{key} {value}" for key, value in facts.items())]
-    lines += ["\nNumbers of clusters: of all rows, of two subsamples of 70 %, of two disjoint halves.\n"]
+    lines = ["\nNumbers of clusters: of all rows, of two subsamples of 70 %, of two disjoint halves.\n"]
     lines += ["| set | half | rows | classes | k | subsamples | k_interval_ | halves |", "|---" * 8 + "|"]
     for name, row in sorted(cells.items(), key=lambda item: (HALVES.index(item[1]["half"]), item[0])):
         low, high = row["interval"]
@@ -89,7 +86,7 @@ def write(cells):
     for title, rows in (groups | {"all": list(cells.values())}).items():
         if rows:
             lines.append(f"| {title} | {same(rows)} | {covered(rows)} | {np.median([width(row) for row in rows]):g} |")
-    FILE.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    keep_cells(FILE, cells, lines, "scikit-learn", "numpy")
 
 
 def same(rows):

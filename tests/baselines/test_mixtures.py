@@ -62,14 +62,14 @@ def test_the_criterion_never_rises_and_a_limit_holds(model, rng):
 @pytest.mark.parametrize("model", BY_CRITERION)
 def test_merges_undo_what_was_split_too_often(model, rng):
     """From one Gaussian in two halves, the merge must come back to one."""
-    from kfree.search.evidence.soft_labels import MergeOverlapping
+    from kfree.search.evidence.soft_labels import merge_overlapping
 
     X = rng.normal(size=(300, 2))
     X -= X.mean(axis=0)
     family = model._family(type("Data", (), {"rows": X, "model": lambda self, *_: (_model(X), 2.0)})())
     halves = family.fitted(X, np.eye(2)[(X[:, 0] > 0).astype(int)], np.inf)
     assert halves.n_clusters == 2
-    assert MergeOverlapping()(halves, X, family).n_clusters == 1
+    assert merge_overlapping(halves, X, family).n_clusters == 1
 
 
 def _model(X):

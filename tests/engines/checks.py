@@ -13,10 +13,10 @@ from kfree.engines.contract import VisitingOrder
 from kfree.engines.drawing import Region
 from kfree.native import _core
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.search.centres.moves import Lloyd, Sweep
+from kfree.search.centres.moves import Sweep, lloyd
 from kfree.search.centres.seeding import farthest_first, greedy_k_means_plus_plus
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.centres.state import one_cluster
+from kfree.search.centres.state import assigned, one_cluster
 from kfree.search.loop import descend
 from kfree.search.path.lam_path import lam_path
 from kfree.validation.tensors import in_memory
@@ -60,12 +60,11 @@ def searches(engine, metric, n_rows):
         swept = descend(sweep.start(one_cluster(engine, penalised), engine, penalised), [sweep], engine, penalised, 6)
         yield f"sweep, {name} order", outcome(swept.state, engine)
     seeds = greedy_k_means_plus_plus(engine, 5, np.random.RandomState(0))
-    lloyd = Lloyd()
     yield "k-means++", [seeds]
-    start = lloyd.start(Sites.of(seeds), engine, plain)
+    start = assigned(Sites.of(seeds), engine, plain)
     yield "k-means", outcome(descend(start, [lloyd], engine, plain, 5).state, engine)
     few = Sites.of(np.vstack([seeds[:2], seeds[:1] + 1e9]))
-    yield "an empty cluster", outcome(lloyd(lloyd.start(few, engine, plain), engine, plain), engine)
+    yield "an empty cluster", outcome(lloyd(assigned(few, engine, plain), engine, plain), engine)
     worth = OBJECTIVES[metric](40 * lam)
     for name, deadline in (("split-merge", np.inf), ("split-merge that begins on samples", 1e300)):
         budget = Budget(np.random.RandomState(0), deadline=deadline)
@@ -121,7 +120,7 @@ def _answers(rows, lam):
     ):
         yield name, [done.centres, done.stats.n, done.stats.sum, done.stats.sse, np.array(done.n_refused)]
         yield f"{name}: labels", [rows.labels(done.assignment), done.assignment.fingerprints]
-        yield f"{name}: sums", [rows.sums(done.assignment).sum, rows.sq_dists(done.assignment, done.centres)]
+        yield f"{name}: distances", [rows.sq_dists(done.assignment, done.centres)]
     numbers = np.arange(9, dtype=np.int32)[::-1].copy()
     yield "numbered", [in_memory(rows.nearest_labels(sites, numbers))]
     yield from drawn_by(rows, sites)

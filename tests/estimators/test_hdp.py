@@ -34,7 +34,7 @@ def some_state(rng, lam_local=1.0, lam_global=3.0, n_sites=6, weighted=True, eng
     """An engine, an objective and a state of rows held against a few of them."""
     X, group, weight = grouped(rng, weighted=weighted)
     objective = HDPObjective(lam_global, lam_local)
-    held = GroupedRows.open(engine, X, group, weight=weight, n_threads=1).penalised(objective)
+    held = GroupedRows.open(engine, X, group, weight=weight, n_threads=1).penalised(objective.lam_local)
     sites = Sites.of(held.rows(rng.choice(len(X), n_sites, replace=False)))
     return settle(state_of(sites, held.nearest(sites), objective), held, objective), held, objective
 
@@ -82,7 +82,7 @@ def test_one_group_is_dp_means(engine, rng, monkeypatch):
     X, _, weight = grouped(rng, weighted=True)
     one = np.zeros(len(X), dtype=int)
     objective = HDPObjective(2.5, 1.5)
-    held = GroupedRows.open(engine, X, one, weight=weight).penalised(objective)
+    held = GroupedRows.open(engine, X, one, weight=weight).penalised(objective.lam_local)
     plain_engine = open_engine(engine, X, weight=weight, frame=held.frame)
     sites = shared_by_all(held, objective)
     for _ in range(3):
@@ -159,7 +159,7 @@ def test_native_passes_equal_their_twins(rng):
         if weighted:
             weight[group == 3], weight[::5] = 0.0, 0.0
         opened = [GroupedRows.open(engine, X, group, weight=weight, n_threads=2) for engine in ENGINES]
-        twins = [one.penalised(HDPObjective(3.0, 1.0)) for one in opened]
+        twins = [one.penalised(1.0) for one in opened]
         start = Sites.of(twins[0].rows(np.arange(0, 40, 5))).used_by(rng.random((8, 9)) < 0.3)
         passes = [[e.nearest(start), e.visit(start, 3.0)] for e in twins]
         for ours, theirs in zip(*passes, strict=True):

@@ -20,6 +20,7 @@ from kfree import (
     HardHDP,
     KernelDPMeans,
     KMeans,
+    NestedDPMeans,
     choose_k,
     lambda_path,
 )
@@ -39,6 +40,7 @@ ESTIMATORS = {
     "HardHDP, sweep": HardHDP(lam_local=2.0, lam_global=2.0, search="sweep"),
     "GraphDPMeans": GraphDPMeans(lam=-0.6),
     "BayesianKMeans": BayesianKMeans(),
+    "NestedDPMeans, sweep": NestedDPMeans(lam=2.0, lam_group=2.0, tau=1.0, search="sweep"),
 }
 
 
@@ -65,7 +67,7 @@ def after_each_move(monkeypatch):
 
     class Seen(_monitoring.Monitor):
         def report(self, descent):
-            seen.append((descent.cost_history[-1], _monitoring.n_clusters_of(descent.state)))
+            seen.append((descent.cost_history[-1], descent.state.n_clusters))
             super().report(descent)
             for hook in hooks:
                 hook()

@@ -114,7 +114,7 @@ def test_nothing_as_long_as_the_rows_crosses(rng):
     metered = Metered(open_stream(streamed(ArrayRows(X, weight), Reading("native", 1, _core.BLOCK))), len(X))
     objective = DPMeansObjective(100.0)
     summary = summarised(metered, objective, Plan.of(3_000_000, X.shape[1], _core.BLOCK), None, 0, 1)
-    found = split_merge(summary.engine, objective, None, 50, None, Budget(np.random.RandomState(0)))
+    found = split_merge(summary.rows, objective, None, 50, None, Budget(np.random.RandomState(0)))
     descended(metered, started(metered, found.state.sites, objective), objective, merged_means)
     assert metered.largest["sweep"] < len(X) / 2
     assert metered.largest["nearest"] < 1000

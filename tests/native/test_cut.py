@@ -19,12 +19,12 @@ from kfree.native.reference import cut as reference_cut
 from kfree.objectives.cut import CUTS, CutStats, shares
 from kfree.search.graph.multilevel import (
     CutState,
-    MergeClusters,
-    MoveNodes,
     Recombine,
-    SplitClusters,
     grown,
     joined_neighbours,
+    merge_clusters,
+    move_nodes,
+    split_clusters,
 )
 
 both_cuts = pytest.mark.parametrize("cut", list(CUTS))
@@ -153,7 +153,7 @@ def test_theorem_5_3_of_kulis_and_jordan(rng):
 def test_no_move_raises_the_cost(cut, rng):
     A = random_graph(rng, 60, density=0.1, weights="real")
     graph, objective = graph_of(A), CUTS[cut](penalty(rng, A, cut) / 2)
-    moves = [MoveNodes(), MergeClusters(), SplitClusters()]
+    moves = [move_nodes, merge_clusters, split_clusters]
     for k in (1, 5, 20, 60):
         state = CutState.of(some_labels(rng, 60, k), graph, objective)
         for move in moves:
@@ -196,7 +196,7 @@ def test_weak_clusters_merge_without_links_too():
     graph, objective = graph_of(A), CUTS["normalized"](-0.7)
     state = CutState.of(labels, graph, objective)
     assert joined_neighbours(state.clusters, objective).tolist() == list(range(22))
-    merged = MergeClusters()(state, graph, objective)
+    merged = merge_clusters(state, graph, objective)
     assert merged.clusters.n_nodes == 21
     assert merged.cost == pytest.approx(state.cost - (1 - 0.7))
 

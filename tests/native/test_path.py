@@ -10,7 +10,8 @@ from kfree.engines.registry import open_local
 from kfree.native import _core
 from kfree.native.reference import path as reference
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.moves import lloyd
+from kfree.search.centres.state import assigned
 from kfree.search.loop import descend
 from kfree.search.path.cells import neighbours
 
@@ -55,11 +56,11 @@ def test_order_statistics_of_distances(rng, values, m):
 @pytest.mark.parametrize("k", [1, 4, 30])
 def test_k_means_in_one_call_is_the_loop_of_moves(rng, k, max_passes):
     X, weight = rng.normal(size=(200, 3)), rng.uniform(0.1, 10, size=200)
-    objective, lloyd, found = OBJECTIVES["euclidean"](0.0), Lloyd(), {}
+    objective, found = OBJECTIVES["euclidean"](0.0), {}
     for name in ("native", "reference"):
         rows = open_local(name, X, weight=weight)
         sites = Sites.of(rows.rows(np.arange(k)))
-        start = lloyd.start(sites, rows, objective)
+        start = assigned(sites, rows, objective)
         expected = descend(start, [lloyd], rows, objective, max_passes)
         done, n_passes, converged = rows.k_means(sites, 0.0, max_passes)
         assert (n_passes, converged) == (expected.n_iter, expected.converged)

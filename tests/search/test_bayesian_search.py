@@ -15,7 +15,7 @@ from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import informed_by_data
 from kfree.search.evidence import bayesian
-from kfree.search.evidence.bayesian import Merge, Split, SplitWithin
+from kfree.search.evidence.bayesian import Split, SplitWithin, merge_clusters
 from kfree.search.evidence.hard_labels import Update, clustering_by, one_cluster, updated
 from kfree.search.evidence.overlap import OVERLAP, criteria, criteria_by
 from kfree.search.evidence.splits import Bisections, Oversplit, divided, merged_back, penalty_of_another
@@ -101,7 +101,8 @@ def test_every_move_gains_or_leaves_things_as_they_are(problem, rng):
     cuts = Bisections()
     for k in [1, 3, 9]:
         state = labelled(problem, np.append(np.arange(k), rng.integers(k, size=400 - k)))
-        for move in [Update(), SplitWithin(cuts), Merge(), SplitWithin(Bisections(patient=True)), Oversplit(cuts)]:
+        splits = SplitWithin(cuts), SplitWithin(Bisections(patient=True))
+        for move in [Update(), *splits, merge_clusters, Oversplit(cuts)]:
             new = move(state, engine, objective)
             assert new.cost <= state.cost
             again = clustering_by(new.assignment, engine, objective)
@@ -160,7 +161,7 @@ def test_what_costs_least_is_tried_first(many, problem, monkeypatch):
     state = bayesian.bayesian_k_means(engine, objective, 300, None).state
     if many:
         monkeypatch.setattr(bayesian, "SAMPLE", 400)
-    merged = tried(Merge(), problem, state, monkeypatch)
+    merged = tried(merge_clusters, problem, state, monkeypatch)
     costs = [new.cost for new in merged]
     assert costs == sorted(costs)
     n_overlapping = int((np.triu(criteria(state, engine, objective)[1], 1) > OVERLAP).sum())

@@ -30,7 +30,7 @@ def test_micro_clusters_cost_what_their_rows_cost(rng, monkeypatch, metric, n_ro
     assert not micro.complete
     one = objective.cost(engine.nearest(one_cluster(engine, objective)).stats)
     np.testing.assert_allclose(
-        micro.offset + objective.cost(micro.engine.nearest(one_cluster(micro.engine, objective)).stats), one
+        micro.offset + objective.cost(micro.rows.nearest(one_cluster(micro.rows, objective)).stats), one
     )
     assert 0 < micro.offset < 0.3 * one
 
@@ -41,8 +41,8 @@ def test_more_columns_than_micro_clusters(rng, metric):
     objective = OBJECTIVES[metric](0.0)
     engine = open_engine("auto", X, unit=metric == "cosine")
     micro = make_micro_clusters(engine, sample_of(engine, objective, seeded()), objective, 20, seeded())
-    assert micro.engine.n_features <= micro.engine.n_rows == 20
-    rows = micro.outward(micro.engine.frame.outward(micro.engine.rows(np.arange(20))))
+    assert micro.rows.n_features <= micro.rows.n_rows == 20
+    rows = micro.outward(micro.rows.frame.outward(micro.rows.rows(np.arange(20))))
     # No row pays more for its nearest centre than for the one of its micro-cluster.
     assert objective.cost(engine.nearest(Sites.of(rows)).stats) <= micro.offset * (1 + 1e-6)
     assert lambda_path(X, metric=metric).suggest().k == 3

@@ -20,7 +20,7 @@ from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.split_merge import grown_in_haste
 from kfree.search.centres.state import one_cluster, state_of
-from kfree.search.loop import always
+from kfree.search.loop import UNWATCHED
 
 METRICS = ["euclidean", "cosine"]
 
@@ -263,7 +263,7 @@ def test_growth_in_haste_gets_better_with_time_and_keeps_to_the_limit(rng):
     start = whole(engine, objective)
     few = [grown_in_haste(start, engine, objective, 6, Ticks(n)) for n in range(30)]
     assert all(len(state.stats.n) <= 6 for state in few)
-    done = grown_in_haste(start, engine, objective, None, always)
+    done = grown_in_haste(start, engine, objective, None, UNWATCHED)
     assert done.cost < few[-1].cost < few[0].cost == start.cost
     assert done.cost < 1.05 * DPMeans(lam=10.0).fit(X).cost_
 
@@ -288,7 +288,7 @@ def test_a_sample_pays_its_share_of_the_price(rng, monkeypatch):
         return grow(state, engine, objective, *rest, **named)
 
     monkeypatch.setattr(split_merge, "grown", spy)
-    grown_in_haste(whole(engine, objective), engine, objective, None, always)
+    grown_in_haste(whole(engine, objective), engine, objective, None, UNWATCHED)
     assert seen == [(2048, 5.0), (4096, 10.0)]
 
 

@@ -73,7 +73,7 @@ class VariationalMixture(SplitMergeMixture):
         require_choice("mixture", self.mixture, list(MIXTURES))
         require_prior(self.prior)
         require(is_number(self.tol) and self.tol >= 0, "tol", self.tol, "a finite number ≥ 0")
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        rng = random_generator(self.random_state, if_none=0)
         model, phi0 = data.model(self.prior, rng)
         return VariationalFamily(FreeEnergy(model, MIXTURES[self.mixture](phi0)), self.tol)
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from kfree.clustering.frames import values_of
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import FilesTable, FrameTable
+from kfree.clustering.tables import FilesTable, FrameTable, require_columns
+from kfree.core.stats import Floats, Labels, Mask
 from kfree.files.rows import FileRows
 from kfree.tables.columns import NUMBER
 from kfree.validation.parameters import require_choice
@@ -25,11 +26,11 @@ class Assigned:
     """``columns`` of the rows that could be used, by name; a mask of these rows; and how many have unseen levels."""
 
     columns: dict[str, NDArray[Any]]
-    kept: NDArray[np.bool_]
+    kept: Mask
     n_unseen: int
 
     @property
-    def labels(self) -> NDArray[np.int32]:
+    def labels(self) -> Labels:
         """Labels of all rows, −1 where values are missing that were not filled in."""
         return with_gaps(self.columns["cluster"], self.kept)
 
@@ -44,7 +45,7 @@ def assigned(
     scores: bool = False,
 ) -> Assigned:
     """The cluster of each row of a table, and with ``scores`` how certain it is."""
-    table.require([*plan.columns, *([] if plan.group is None else [plan.group])], "a column of the model")
+    require_columns(table, [*plan.columns, *([] if plan.group is None else [plan.group])], "a column of the model")
     _require_types(plan, table)
     plan = accepting(plan, unseen)
     parts, kept, n_unseen, begin = [], [], 0, 0
@@ -90,7 +91,7 @@ def accepting(plan: Preparation, unseen: str) -> Preparation:
     return replace(plan, encoder=encoder)
 
 
-def scores_of(model: Any, rows: Any) -> dict[str, NDArray[np.float64]]:
+def scores_of(model: Any, rows: Any) -> dict[str, Floats]:
     """How certain the label of each row is, and how far it is out; rows of files are read a few at a time."""
     if not isinstance(rows, FileRows):
         return {"confidence": model.confidence(rows), "outlier_score": model.outlier_score(rows)}
@@ -104,7 +105,7 @@ def _groups(batch: Any, name: str) -> NDArray[Any]:
     return values_of(batch, name)
 
 
-def with_gaps(labels: NDArray[np.int32], used: NDArray[np.bool_]) -> NDArray[np.int32]:
+def with_gaps(labels: Labels, used: Mask) -> Labels:
     """Labels of the rows that were used at their places among all rows, −1 elsewhere."""
     filled = np.full(len(used), -1, dtype=np.int32)
     filled[used] = labels

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from kfree.clustering.frames import filtered, selected
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import row_numbers
-from kfree.core.printing import quoted
+from kfree.clustering.tables import require_columns, row_numbers
+from kfree.core.printing import first_few, quoted
+from kfree.core.stats import Floats, Mask
 from kfree.exceptions import DataAdvice
 from kfree.tables.encoder import TableEncoder
 from kfree.tables.fitting import TextColumnsError
@@ -90,7 +91,7 @@ class ColumnOptions:
         named = {"geo" if self.are_places else "columns": self.columns, "drop": self.drop}
         named |= {"categories": self.categories, "weights": list(self.weights or {})}
         for parameter, names in (named | {parameter: [name] for parameter, name in self.others.items()}).items():
-            table.require(names or [], parameter)
+            require_columns(table, names or [], parameter)
 
 
 def prepare_of(asked: str | None, table: Any, metric: str) -> str:
@@ -140,7 +141,7 @@ def without_row_numbers(table: Any, columns: list[str], options: ColumnOptions, 
 
 def with_encoder(
     table: Any, plan: Preparation, encoder: TableEncoder, frame: Any, named: Sequence[str], say: Say
-) -> tuple[Preparation, Any, NDArray[np.float64], NDArray[np.bool_]]:
+) -> tuple[Preparation, Any, Floats, Mask]:
     """The preparation with its encoder, fitted to a frame; what is left of this frame; its rows, and a mask of them.
 
     Columns of text, and of names of rows, are left out, unless the caller ``named`` them. So are rows without a value.
@@ -223,7 +224,7 @@ def tell_of_marks(table: Any, names: list[str], say: Say) -> None:
     found = {name: marks for name, marks in table.marks.items() if name in names}
     if found:
         told = [f"{name!r} ({', '.join(f'{mark!r} {n} times' for mark, n in found[name].items())})" for name in found]
-        say(f"warning: marks among numbers or dates are read as missing values, in column(s) {_listed(told)}")
+        say(f"warning: marks among numbers or dates are read as missing values, in column(s) {first_few(told)}")
 
 
 def _require_readable(table: Any, names: list[str], share: float, may_be_levels: bool) -> None:
@@ -249,9 +250,4 @@ def _require_readable(table: Any, names: list[str], share: float, may_be_levels:
 
 def _with_reasons(left_out: dict[str, str]) -> str:
     """Columns and why they are left out."""
-    return _listed([f"{name!r} ({why})" for name, why in left_out.items()])
-
-
-def _listed(told: list[str], most: int = 8) -> str:
-    """Clauses, only the first few of many."""
-    return ", ".join(told[:most]) + (f" and {len(told) - most} more" if len(told) > most else "")
+    return first_few([f"{name!r} ({why})" for name, why in left_out.items()])

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from kfree.clustering.columns import Say
 from kfree.clustering.result import Clustering
 from kfree.clustering.rows import TableRows
+from kfree.core.stats import Labels
 from kfree.core.warning import GivenAgain
 from kfree.estimators.auto_cluster import AutoCluster
 from kfree.estimators.dp_means import DPMeans
@@ -116,7 +117,7 @@ def _certainty(estimator: Any, rows: TableRows, options: FitOptions, sample_weig
     return f"{certainty}; without k: {in_words_of_path(path, path.suggest().k)}"
 
 
-def _summary(estimator: Any, rows: TableRows, labels: NDArray[np.int32]) -> Summary:
+def _summary(estimator: Any, rows: TableRows, labels: Labels) -> Summary:
     """The summary, in the units of the table; sizes are those of all rows."""
     summary = summarize(estimator, rows.X, encoder=rows.preparation)
     if rows.kept is not None:
@@ -127,7 +128,7 @@ def _summary(estimator: Any, rows: TableRows, labels: NDArray[np.int32]) -> Summ
     return replace(summary, clusters=tuple(clusters), n_rows=len(labels))
 
 
-def _labels_on_disk(model: Any, rows: Any) -> NDArray[np.int32]:
+def _labels_on_disk(model: Any, rows: Any) -> Labels:
     """Labels of all rows of files, in a file that is gone when nobody refers to it any more."""
     with tempfile.TemporaryDirectory(prefix="kfree-") as folder:
         paths = model.predict(rows, out=folder)

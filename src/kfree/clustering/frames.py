@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.stats import Floats, Mask
 from kfree.tables.columns import BOOLEAN, NUMBER, columns_of, container_of
 
 
@@ -32,14 +33,14 @@ def selected(frame: Any, names: list[str]) -> Any:
     return frame[names] if container_of(frame) == "pandas" else frame.select(names)
 
 
-def filtered(frame: Any, kept: NDArray[np.bool_]) -> Any:
+def filtered(frame: Any, kept: Mask) -> Any:
     """Some rows, by a mask."""
     if kept.all():
         return frame
     return frame[kept] if container_of(frame) == "pandas" else frame.filter(kept)
 
 
-def gaps_of(frame: Any) -> NDArray[np.bool_]:
+def gaps_of(frame: Any) -> Mask:
     """Where values are missing, (n_rows, n_columns)."""
     container = container_of(frame)
     if container == "pandas":
@@ -52,7 +53,7 @@ def gaps_of(frame: Any) -> NDArray[np.bool_]:
     return np.column_stack([compute.is_null(column, nan_is_null=True).to_numpy() for column in frame.columns])
 
 
-def numbers_in(frame: Any, name: str) -> NDArray[np.float64] | None:
+def numbers_in(frame: Any, name: str) -> Floats | None:
     """A column of numbers, or of yes and no, NaN where a value is missing; None for others."""
     try:
         (column,) = columns_of(selected(frame, [name]), [name])
@@ -61,7 +62,7 @@ def numbers_in(frame: Any, name: str) -> NDArray[np.float64] | None:
     return column.values if column.kind in (NUMBER, BOOLEAN) else None
 
 
-def matrix_of(frame: Any, names: list[str], title: str) -> NDArray[np.float64]:
+def matrix_of(frame: Any, names: list[str], title: str) -> Floats:
     """Columns of numbers side by side, (n_rows, n_columns)."""
     found = [numbers_in(frame, name) for name in names]
     for name, values in zip(names, found, strict=True):

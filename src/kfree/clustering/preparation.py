@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from kfree.clustering.frames import filtered, gaps_of, matrix_of, selected
 from kfree.core.marks import OPTIONAL, OneOf
+from kfree.core.printing import first_few
+from kfree.core.stats import Mask
 from kfree.explain.units import NUMBER
 from kfree.files.dialect import TextOptions
 from kfree.files.formats import as_numbers
@@ -70,7 +72,7 @@ class Preparation:
             return self.columns
         return [encoder.name for encoder in self.encoder.encoders_ if getattr(encoder, "family", None) == "number"]
 
-    def matrix(self, title: str, batch: Any, first_row: int = 0) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def matrix(self, title: str, batch: Any, first_row: int = 0) -> tuple[NDArray[Any], Mask]:
         """The rows of a batch that can be used, as numbers, and a mask of these rows."""
         if self.encoder is None:
             X = self._numbers(title, batch)
@@ -96,7 +98,7 @@ class Preparation:
             return np.column_stack([as_numbers(batch[name]) for name in self.columns])
         return matrix_of(batch, self.columns, title)
 
-    def complete(self, title: str, gaps: NDArray[np.bool_], first_row: int = 0) -> NDArray[np.bool_]:
+    def complete(self, title: str, gaps: Mask, first_row: int = 0) -> Mask:
         """A mask of the rows that are used: those without missing values, or with a value where gaps are filled in.
 
         Missing values are an error unless such rows are dropped or filled in.
@@ -108,7 +110,7 @@ class Preparation:
             return kept
         per_column = gaps.sum(axis=0)
         holes = [f"{self.columns[j]!r} ({per_column[j]})" for j in np.flatnonzero(per_column)]
-        shown = ", ".join(holes[:8]) + (f" and {len(holes) - 8} more" if len(holes) > 8 else "")
+        shown = first_few(holes)
         row = first_row + int(kept.argmin()) + 1
         if self.missing == "drop":
             raise ValueError(

@@ -16,9 +16,10 @@ from kfree import saving
 from kfree.clustering.assigning import accepting, assigned, scores_of, with_gaps
 from kfree.clustering.explanation import Explanation
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import opened
+from kfree.clustering.tables import opened, require_columns
 from kfree.core.marks import OneOf, Shape
 from kfree.core.printing import quoted
+from kfree.core.stats import Floats, Labels
 from kfree.explain.features import one_per_column
 from kfree.explain.sentences import distinct, name_of, sentences
 from kfree.explain.summary import Summary, summarize
@@ -78,7 +79,7 @@ class Clustering:
     _labels = cast("Any", None)
 
     @property
-    def labels(self) -> NDArray[np.int32]:
+    def labels(self) -> Labels:
         own = self._used_labels
         if not len(self._left_out):
             return own
@@ -87,7 +88,7 @@ class Clustering:
         return with_gaps(own, used)
 
     @property
-    def _used_labels(self) -> NDArray[np.int32]:
+    def _used_labels(self) -> Labels:
         """Labels of the rows that were used."""
         return self.model.labels_ if self._labels is None else self._labels
 
@@ -183,7 +184,7 @@ class Clustering:
             labels = assigned(self.model, self.preparation, found, allow_new=allow_new, unseen=unseen).labels
         return np.array([self.name(label) for label in labels], dtype=object) if named else labels
 
-    def scores(self, table: Any = None) -> dict[str, NDArray[np.float64]]:
+    def scores(self, table: Any = None) -> dict[str, Floats]:
         """How certain labels are: ``"confidence"`` and ``"outlier_score"`` of each row that has a label.
 
         Parameters
@@ -290,7 +291,7 @@ class Clustering:
             return _as_rows(table)
         plan = accepting(self.preparation, unseen)
         found = opened(table, plan.text_options(TextOptions()))
-        found.require(plan.columns, "a column of the model")
+        require_columns(found, plan.columns, "a column of the model")
         return plan.matrix(found.title, found.read(plan.columns))[0]
 
     def _one_row(self, row: Any, unseen: str) -> Any:

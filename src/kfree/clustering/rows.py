@@ -22,6 +22,7 @@ from kfree.clustering.frames import filtered, gaps_of
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.sample import sample, step_of
 from kfree.clustering.tables import FilesTable, FrameTable
+from kfree.core.stats import Floats, Mask
 from kfree.files.rows import rows_of
 from kfree.search.summary.plan import bytes_to_search
 from kfree.validation.parameters import memory_limit, require
@@ -41,7 +42,7 @@ class TableRows:
     rows: Any
     X: Any
     row_numbers: NDArray[np.int64]
-    kept: NDArray[np.bool_] | None
+    kept: Mask | None
 
     @classmethod
     def of_array(cls, X: Any) -> TableRows:
@@ -73,7 +74,7 @@ class TableRows:
             return self._numbers_of(column)
         return given if given is None or self.kept.all() else np.asarray(given)[self.kept]
 
-    def _numbers_of(self, column: str) -> NDArray[np.float64]:
+    def _numbers_of(self, column: str) -> Floats:
         """Weights that a column holds; an error names rows by their numbers from 1, as those of files do."""
         assert self.table is not None
         if not self.table.is_number(column):

@@ -80,9 +80,6 @@ class FrameTable:
         """Examples of the forms of a column of dates of several forms: frames have types, so nothing."""
         return ""
 
-    def require(self, names: Sequence[str], where: str) -> None:
-        require_columns(self, names, where)
-
     def read(self, names: list[str]) -> Any:
         """Some columns of all rows, as a frame."""
         return selected(self._frame, names)
@@ -169,9 +166,6 @@ class FilesTable:
     def date_forms(self, name: str) -> str:
         """Examples of the forms of a column of text that holds dates of several forms."""
         return date_forms_in(self.files.files, self.columns[name]) if self.word(name) == "text" else ""
-
-    def require(self, names: Sequence[str], where: str) -> None:
-        require_columns(self, names, where)
 
     def read(self, names: list[str]) -> Any:
         """Some columns of all rows, as a table of pyarrow."""

@@ -15,13 +15,10 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.special import entr, kl_div, rel_entr, xlog1py, xlogy
 
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Labels
-
-Bools = NDArray[np.bool_]
+from kfree.core.stats import Floats, Labels, Mask
 
 
 class Divergence(ABC):
@@ -52,7 +49,7 @@ class Divergence(ABC):
         """
 
     @abstractmethod
-    def is_allowed(self, values: Floats) -> Bools:
+    def is_allowed(self, values: Floats) -> Mask:
         """Whether values lie in the domain, by element."""
 
     def phi(self, x: Floats) -> Floats:
@@ -136,7 +133,7 @@ class Divergence(ABC):
         inside = np.where(counts, mean, joined)
         return self.between(inside, joined)
 
-    def _apart(self, X: ArrayOrCSR, centres: Floats, vertical: Bools) -> Floats:
+    def _apart(self, X: ArrayOrCSR, centres: Floats, vertical: Mask) -> Floats:
         """How far a row differs from a centre in columns where it may not, Σ |x − μ|, (n, k).
 
         Such a column of a centre is at the least value of the domain, zero, or at its greatest, one: the sum of |x − μ|
@@ -163,7 +160,7 @@ class SquaredEuclidean(Divergence):
     def gap(self, x: Floats, mean: Floats) -> Floats:
         return np.square(x - mean)
 
-    def is_allowed(self, values: Floats) -> Bools:
+    def is_allowed(self, values: Floats) -> Mask:
         return np.isfinite(values)
 
 
@@ -184,7 +181,7 @@ class KullbackLeibler(Divergence):
     def gap(self, x: Floats, mean: Floats) -> Floats:
         return np.asarray(kl_div(x, mean))
 
-    def is_allowed(self, values: Floats) -> Bools:
+    def is_allowed(self, values: Floats) -> Mask:
         return np.isfinite(values) & (values >= 0)
 
 
@@ -205,7 +202,7 @@ class ItakuraSaito(Divergence):
         excess = (x - mean) / mean
         return excess - np.log1p(excess)
 
-    def is_allowed(self, values: Floats) -> Bools:
+    def is_allowed(self, values: Floats) -> Mask:
         return np.isfinite(values) & (values > 0)
 
 
@@ -226,7 +223,7 @@ class Logistic(Divergence):
     def gap(self, x: Floats, mean: Floats) -> Floats:
         return np.asarray(rel_entr(x, mean) + rel_entr(1 - x, 1 - mean))
 
-    def is_allowed(self, values: Floats) -> Bools:
+    def is_allowed(self, values: Floats) -> Mask:
         return (values >= 0) & (values <= 1)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.core.stats import Floats, Index, Labels
+from kfree.core.stats import Floats, Index, Labels, Mask
 
 # Rows per block: few at first, since most clusters have rows among them; then more, while memory remains bounded.
 _ROWS_AT_FIRST, _ROWS_AT_ONCE = 1024, 65536
@@ -33,7 +33,7 @@ def published_order(
     return np.lexsort((_first_rows(labels, row_weight, np.isin(share, tied)), -share))
 
 
-def _first_rows(labels: Labels, row_weight: Floats | None, wanted: NDArray[np.bool_]) -> Index:
+def _first_rows(labels: Labels, row_weight: Floats | None, wanted: Mask) -> Index:
     """The first row that counts of each ``wanted`` cluster (k,); the number of rows where there is none."""
     first, begin, size = np.full(len(wanted), len(labels)), 0, _ROWS_AT_FIRST
     while begin < len(labels) and (first[wanted] == len(labels)).any():

@@ -68,6 +68,9 @@ def quoted(names: Iterable[object], most: int = 8) -> str:
     >>> quoted(["a", "b", 3], most=2)
     "'a', 'b' and 1 more"
     """
-    names = list(names)
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    return first_few([repr(name) for name in names], most)
+
+
+def first_few(texts: Sequence[str], most: int = 8) -> str:
+    """Texts for a message, separated by commas, and only the first few of many."""
+    return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")

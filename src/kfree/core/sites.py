@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kfree.core.stats import Floats, Index, Stats, Used
+from kfree.core.stats import Floats, Index, Mask, Stats, Used
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Sites:
     def moved(self, centres: Floats) -> Sites:
         return Sites(centres, self.uids, self.next_uid, self.used)
 
-    def kept(self, keep: NDArray[np.bool_]) -> Sites:
+    def kept(self, keep: Mask) -> Sites:
         if keep.all():
             return self
         used = None if self.used is None else self.used[keep]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Annotated, Self, TypeAlias
 
 import numpy as np
@@ -12,10 +13,13 @@ from numpy.typing import NDArray
 
 from kfree.core.marks import FINITE, AtLeast, Shape
 
+# Arrays of numbers; of clusters, one per row; of row or cluster numbers; of yes and no. ``Used`` (k, groups) says which
+# groups use which cluster.
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 Index = NDArray[np.int64]
-Used = NDArray[np.bool_]
+Mask = NDArray[np.bool_]
+Used = Mask
 # Some clusters of several; with None, as the first axis of two.
 Selection: TypeAlias = Index | Labels | Used | list[int] | slice | tuple[int | slice, None]
 
@@ -28,6 +32,18 @@ def first_row_that_counts(weight: Floats | None) -> int:
 def totals(labels: Labels | Index, values: Floats, n_clusters: int = 0) -> Floats:
     """Sums of values over each cluster, added in order."""
     return np.bincount(labels, values, n_clusters).astype(np.float64, copy=False)
+
+
+def members_of(labels: Index | Labels, n_clusters: int) -> list[Index]:
+    """The rows of each of the clusters 0 … ``n_clusters`` − 1, in order.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in members_of(np.array([2, 0, -1, 2]), 3)]
+    [[1], [], [0, 3]]
+    """
+    order = np.argsort(labels, kind="stable")
+    return [order[begin:end] for begin, end in pairwise(np.searchsorted(labels[order], np.arange(n_clusters + 1)))]
 
 
 def exact_sum(values: Iterable[float]) -> float:
@@ -67,6 +83,11 @@ class Stats:
     def empty(cls, n_clusters: int, n_features: int) -> Stats:
         """Statistics of clusters without rows, also the memory that engines fill in place."""
         return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
+
+    @classmethod
+    def of_points(cls, points: Floats, weight: Floats) -> Stats:
+        """Statistics of clusters whose rows all lie at one of ``points`` (k, d), with this total weight (k,)."""
+        return cls(weight, weight[:, None] * points, np.zeros(len(weight)))
 
     def copy(self) -> Stats:
         used = None if self.used is None else self.used.copy()

@@ -34,7 +34,6 @@ from kfree.engines.questions import (
     LabelsOf,
     Nearest,
     Question,
-    Restate,
     Scan,
     Scanned,
     Sweep,
@@ -166,11 +165,6 @@ class Rows(ABC):
         labels = DeferredLabels(np.array(sites.centres), born.points, born.at, lam)
         return self._pass(born.sums.total(), labels, born.n_refused)
 
-    def sums(self, assignment: Assignment) -> Stats:
-        """Weights and sums of the clusters; sse is zero."""
-        stats = self.ask(Restate(assignment.labels)).total()
-        return Stats(stats.n, stats.sum, np.zeros_like(stats.sse))
-
     def sample(self, size: int, rng: np.random.RandomState, centre: Sites) -> MemoryRows | None:
         """``size`` rows of positive weight, all if there are fewer, in a random order, copied to memory.
 
@@ -280,6 +274,7 @@ class MemoryRows(RowPasses, Rows):
         return Pass(np.ascontiguousarray(centres), assignment, stats, n_refused)
 
     def sums(self, assignment: Assignment) -> Stats:
+        """Weights and sums of the clusters; sse is zero."""
         nowhere = self.arrays.full(self.n_rows, 0.0, np.float64)
         return self.sums_of(assignment.labels, nowhere, assignment.n_clusters).total()
 

@@ -16,7 +16,7 @@ from kfree.core.blocks import row_blocks
 from kfree.core.hashing import hashed
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index
+from kfree.core.stats import Floats, Index, Mask
 from kfree.engines.passes import RowPasses
 from kfree.engines.questions import Copies, Keys, Question
 from kfree.engines.sums import Sums, merged
@@ -43,7 +43,7 @@ class Region:
     might change over to a wanted one.
     """
 
-    wanted: NDArray[np.bool_]
+    wanted: Mask
     size: int
     seed: int
     expected: float

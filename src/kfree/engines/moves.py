@@ -9,7 +9,6 @@ from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from kfree.core.arrays import Array, namespace_of
 from kfree.core.assignment import Assignment
@@ -17,7 +16,7 @@ from kfree.core.blocks import row_blocks
 from kfree.core.masses import Masses
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Labels, Stats
+from kfree.core.stats import Floats, Index, Labels, Mask, Stats
 from kfree.engines.passes import RowPasses
 
 # Candidate rows for an exchange: those for which another cluster costs at most this much more.
@@ -55,7 +54,7 @@ class Bisection:
         """
         return self._passes.scatter_product(self._rows, self._pair, pairs)
 
-    def choose(self, pairs: Floats, active: NDArray[np.bool_]) -> tuple[Stats, Floats]:
+    def choose(self, pairs: Floats, active: Mask) -> tuple[Stats, Floats]:
         """Each row of an ``active`` pair (m,) goes to the nearer site of ``pairs`` (2m, d), the first one on ties.
 
         Statistics (2m,) about the sites, of which those of other pairs are not defined, and how many rows of positive

@@ -43,14 +43,8 @@ def open_engine(
 
 
 def open_local(
-    name: str,
-    X: ArrayOrCSR,
-    *,
-    weight: Floats,
-    unit: bool = False,
-    frame: Frame | None = None,
-    n_threads: int | None = 1,
+    name: str, X: ArrayOrCSR, *, weight: Floats, unit: bool = False, frame: Frame | None = None
 ) -> LocalRows:
-    """Weighted rows in this process; for a few, threads would take longer than what they do."""
+    """A few weighted rows in this process, for which threads would take longer than what they do."""
     # What is in memory does not go to a GPU.
-    return open_rows_here("native" if name == "gpu" else name, X, weight, unit, frame, n_threads)
+    return open_rows_here("native" if name == "gpu" else name, X, weight, unit, frame, n_threads=1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib import import_module
 from os import PathLike
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,8 @@ from kfree.explain.certainty import in_words
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.explain.summary import Summary, exemplars_of
 from kfree.explain.view import confidence_of
-from kfree.validation.parameters import require_choice, require_share
+from kfree.validation.parameters import check, require_choice, require_share
+from kfree.validation.rows import validated_rows
 from kfree.validation.tensors import in_memory, is_on_device, placed_like
 
 # Sizes of clusters in the text of a fitted estimator.
@@ -46,6 +47,9 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     feature_names_in_: ColumnNames
     # How the command line made the rows of a table.
     preparation_: Annotated[Any, OneOf({"columns": "kfree.clustering.preparation:Preparation"}), OPTIONAL]
+
+    # What methods look at besides the rows, as a table of constraints.
+    _constraints: ClassVar[tuple[Any, ...]] = ()
 
     def summary(self, X: Any = None, feature_names: Sequence[str] | None = None, encoder: Any = None) -> Summary:
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
@@ -317,6 +321,20 @@ def report(self, path, X=None, feature_names=None, **about):
     # Pages are above estimators, and are loaded when one is asked for.
     import_module("kfree.report").write_report(path, self, np.asarray(in_memory(X)), names, **about)
     return self
+
+
+def require_names(X):
+    """Raise if X has names of columns that could not be published; no fitted attribute is changed yet."""
+    validate_data(BaseEstimator(), X, skip_check_array=True)
+
+
+def rows_like_those_of_fit(estimator, X):
+    """Validated rows with the columns of the fit."""
+    check_is_fitted(estimator)
+    check(estimator, estimator._constraints)
+    rows = validated_rows(X, estimator)
+    validate_data(estimator, X, skip_check_array=True, reset=False)
+    return rows
 
 
 def require_rows(X, estimator):

@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.arrays import namespace_of
 from kfree.core.frame import Frame
@@ -16,15 +16,23 @@ from kfree.core.sphere import SQ_EARTH_RADIUS, arcs, degrees_of, unit_vectors
 from kfree.core.stats import Floats
 from kfree.engines.dask.collections import CollectionRows, columns_of, is_collection
 from kfree.engines.registry import ENGINES
-from kfree.estimators._base import column_names, digest_of, or_new, publish, remember, require_rows
+from kfree.estimators._base import (
+    column_names,
+    digest_of,
+    or_new,
+    publish,
+    remember,
+    require_rows,
+    rows_like_those_of_fit,
+)
 from kfree.estimators._file_labels import predict_files, require_columns, score_streamed
 from kfree.estimators._places import lazy_labels
 from kfree.explain.duplicates import Duplicates
 from kfree.explain.spread import SpreadSample, rows_for_spreads
 from kfree.files.rows import FileRows
 from kfree.models.centres import CentreModel
-from kfree.validation.parameters import check, choice, count, require, threads
-from kfree.validation.rows import validated_rows, validated_weights
+from kfree.validation.parameters import choice, count, require, threads
+from kfree.validation.rows import validated_weights
 from kfree.validation.tensors import in_memory, placed_like
 
 # Attributes in units of squared distance.
@@ -266,15 +274,6 @@ def duplicates(self, X: Any, threshold: float | None = None) -> Duplicates:
     ok = threshold is None or (is_number and 0 <= float(threshold) < np.inf)
     require(ok, "threshold", threshold, "a finite distance ≥ 0, or None")
     return self._model_.duplicates(rows, None if threshold is None else float(threshold), self.engine, self.n_threads)
-
-
-def rows_like_those_of_fit(estimator, X):
-    """Validated rows with the columns of the fit."""
-    check_is_fitted(estimator)
-    check(estimator, estimator._constraints)
-    rows = validated_rows(X, estimator)
-    validate_data(estimator, X, skip_check_array=True, reset=False)
-    return rows
 
 
 def view_of(estimator, X):

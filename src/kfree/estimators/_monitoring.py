@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kfree.core.progress import heard_by, is_heard, listener, tell, time_left
-from kfree.search.monitor import Listener, Monitor, n_clusters_of
+from kfree.search.monitor import Listener, Monitor
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -172,7 +172,7 @@ class _SearchLine(_Timed):
         self._write(f"path, {doing}", share, line="path")
 
     def moved(self, descent):
-        self._found = f"cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"
+        self._found = f"cost {descent.cost_history[-1]:.6g}, {descent.state.n_clusters} clusters"
         self._done = self._share_done(descent)
         self._show()
         return False
@@ -197,7 +197,7 @@ class _Callbacks(_Timed):
     def moved(self, descent):
         told = {
             "cost": descent.cost_history[-1],
-            "n_clusters": n_clusters_of(descent.state),
+            "n_clusters": descent.state.n_clusters,
             "share_done": self._share_done(descent),
         }
         task = self._root.subcontext(task_name="move")

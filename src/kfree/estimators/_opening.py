@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from kfree.core.divergences import DIVERGENCES, require_domain
 from kfree.core.sphere import require_degrees, require_latitude_first, unit_vectors
@@ -16,6 +14,7 @@ from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.files.engine import open_stream
 from kfree.engines.files.source import ArrayRows, Reading, VectorRows
 from kfree.engines.registry import open_engine
+from kfree.estimators._base import require_names
 from kfree.estimators._places import journal_of, place_of, source_as_compared
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
@@ -123,7 +122,7 @@ def as_compared(rows, metric):
 def validated(estimator, X, sample_weight):
     """Rows in memory and their weights. Fitted attributes are not changed yet."""
     rows = validated_rows(X, estimator)
-    validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
+    require_names(X)
     return rows, validated_weights(sample_weight, rows.shape[0])
 
 

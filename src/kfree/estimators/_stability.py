@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from kfree.estimators._by_centres import rows_like_those_of_fit
+from kfree.estimators._base import rows_like_those_of_fit
 from kfree.search.judge.choose import FEWEST_ROWS
 from kfree.search.judge.stability import Refit, interval_of, is_sure, jaccard, refits_on_halves
 from kfree.validation.parameters import is_positive_number, random_seed

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.fields import Centres, Count, Covariances, Number, NumberOfClusters, NumberOfCoordinates, RowLabels
 from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
 from kfree.core.marks import OPTIONAL, Shape
 from kfree.core.stats import Floats, Labels
 from kfree.estimators import _by_posterior
-from kfree.estimators._base import ClusterEstimator, digest_of, publish, require_rows
+from kfree.estimators._base import ClusterEstimator, digest_of, publish, require_names, require_rows
 from kfree.estimators._keywords import keyword_only
 from kfree.models.bayesian_rows import DATA
 from kfree.models.posterior import PosteriorModel
@@ -172,8 +171,8 @@ class AgglomerativeBayes(ClusterEstimator):
         """
         check(self, CONSTRAINTS)
         data = DATA[self.model](X, self)
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        require_names(X)
+        rng = random_generator(self.random_state, if_none=0)
         informed = PRIORS[self.prior if isinstance(self.prior, str) else "neighbours"]
         model, phi0 = data.model(self.prior, rng, informed)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))

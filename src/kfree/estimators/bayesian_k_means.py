@@ -5,9 +5,9 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.fields import (
     Centres,
@@ -24,7 +24,7 @@ from kfree.core.marks import OPTIONAL, Shape
 from kfree.core.stats import Floats
 from kfree.core.warning import warn, warn_full
 from kfree.estimators import _by_posterior
-from kfree.estimators._base import ClusterEstimator, publish
+from kfree.estimators._base import ClusterEstimator, publish, require_names
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.models.bayesian_rows import DATA, require_prior
@@ -225,8 +225,8 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         """
         check(self, CONSTRAINTS)
         data = DATA[self.model](X, self, sample_weight=sample_weight)
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        require_names(X)
+        rng = random_generator(self.random_state, if_none=0)
         model, phi0 = data.model(self.prior, rng)
         engine = data.open(self.engine, self.algorithm, self.n_threads)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))

@@ -30,6 +30,7 @@ from kfree.validation.parameters import (
     check,
     choice,
     count,
+    is_auto,
     is_number,
     require_share,
     rule,
@@ -37,14 +38,10 @@ from kfree.validation.parameters import (
 )
 
 
-def _is_auto(lam):
-    return isinstance(lam, str) and lam == "auto"
-
-
 def _below_zero(estimator):
     """Raise unless the penalty is "auto" or a number below zero."""
     lam = estimator.lam
-    if _is_auto(lam):
+    if is_auto(lam):
         return
     if not is_number(lam):
         raise ValueError(f"lam={shown(lam)} is not allowed; give a number below 0 or 'auto'.")
@@ -64,7 +61,7 @@ CONSTRAINTS = (
     count("max_iter"),
     *WATCHING,
     count("target_k", or_none=True),
-    rule("target_k", lambda e: e.target_k is None or _is_auto(e.lam), "None with a lam that is a number"),
+    rule("target_k", lambda e: e.target_k is None or is_auto(e.lam), "None with a lam that is a number"),
     _below_zero,
 )
 

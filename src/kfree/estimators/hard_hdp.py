@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.fields import Centres, Count, History, NotNegative, Number, NumberOfClusters, RowLabels
@@ -12,7 +12,16 @@ from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import OPTIONAL, AtLeast, Shape
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.local.grouped import GroupedRows
-from kfree.estimators._base import ClusterEstimator, column_names, digest_of, or_new, publish, remember, require_rows
+from kfree.estimators._base import (
+    ClusterEstimator,
+    column_names,
+    digest_of,
+    or_new,
+    publish,
+    remember,
+    require_names,
+    require_rows,
+)
 from kfree.estimators._by_centres import history_of, labels_and_spreads
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
@@ -274,7 +283,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         check(self, CONSTRAINTS)
         rows, names = stacked(X, groups, self)
         columns = rows if is_list(X) else X
-        validate_data(BaseEstimator(), columns, skip_check_array=True)  # names that cannot be published
+        require_names(columns)
         distinct, group = renumbered(names)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         space, points = feature_space(self, rows, weight)
@@ -332,8 +341,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         check(self, CONSTRAINTS)
         if groups is None and self.groups_.dtype.kind not in "iu":
             self._ask_for_groups()
-        rows, names = stacked(X, groups, self)
-        validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
+        rows, names = self._like_those_of_fit(X, groups)
         distinct, group = renumbered(names)
         distinct = distinct if groups is not None else self.groups_.max(initial=-1) + 1 + distinct
         require_further(distinct, self.groups_)
@@ -428,14 +436,19 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         """New rows, and the pass that assigns them."""
         check_is_fitted(self)
         check(self, ROWS)
-        rows, names = stacked(X, groups, self)
-        validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
+        rows, names = self._like_those_of_fit(X, groups)
         if groups is None and not self._unnamed_:
             self._ask_for_groups()
         distinct, group = renumbered(names)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         opened, centres = self._model_.grouped(self._model_.seen(rows), group, weight, self.engine, self.n_threads)
         return opened, self._model_.assigned(opened, centres, distinct)
+
+    def _like_those_of_fit(self, X, groups):
+        """Validated rows with the columns of the fit, and the name of each row's group."""
+        rows, names = stacked(X, groups, self)
+        validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
+        return rows, names
 
     def _ask_for_groups(self):
         raise ValueError(
@@ -457,8 +470,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         return view_by_distances(self._distances(X), labels, self.cluster_centers_, **told)
 
     def _distances(self, X):
-        rows, _ = stacked(X, None, self)
-        validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
+        rows, _ = self._like_those_of_fit(X, None)
         return self._model_.distances(self._model_.seen(rows), self.engine, self.n_threads)
 
     def __sklearn_tags__(self):

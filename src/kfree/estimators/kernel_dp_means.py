@@ -4,8 +4,6 @@ from functools import partial
 from typing import Any, Self
 
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.fields import ClusterIds, Count, History, NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.label_order import LABEL_ORDERS, published_order
@@ -13,7 +11,15 @@ from kfree.core.spaces import DUAL
 from kfree.core.stats import Labels
 from kfree.engines.kernel.engine import KernelRows
 from kfree.engines.kernel.gram import Gram
-from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
+from kfree.estimators._base import (
+    ClusterEstimator,
+    column_names,
+    or_new,
+    publish,
+    require_names,
+    require_rows,
+    rows_like_those_of_fit,
+)
 from kfree.estimators._by_centres import history_of
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
@@ -240,7 +246,7 @@ class KernelDPMeans(ClusterEstimator):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        rows = self._rows_like_those_of_fit(X)
+        rows = rows_like_those_of_fit(self, X)
         labels, largest = self._model_.labels(rows)
         labels = or_new(self, labels, X, allow_new)
         if self._model_.fades and allow_new:
@@ -272,7 +278,7 @@ class KernelDPMeans(ClusterEstimator):
             rows = rows.toarray() if sp.issparse(rows) else rows
         else:
             rows = validated_rows(X, self)
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
+        require_names(X)
         weight = validated_weights(sample_weight, rows.shape[0])
         require_similar_weights(weight)
         kernel = validated_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, rows, weight)
@@ -282,20 +288,13 @@ class KernelDPMeans(ClusterEstimator):
         require_positive_semidefinite(values, what)
         return rows, weight, kernel
 
-    def _rows_like_those_of_fit(self, X):
-        check_is_fitted(self)
-        rows = validated_rows(X, self)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return rows
-
     def _view(self, X):
         require_rows(X, self)
-        labels, rows = self.predict(X), self._rows_like_those_of_fit(X)
+        labels, rows = self.predict(X), rows_like_those_of_fit(self, X)
         told = {"distance": "distance to the centre in feature space"}
         if not self._model_.kernel.precomputed:
             told |= {"columns": rows, "names": column_names(X, self)}
         return view_by_distances(self._model_.distances(rows), labels, self._model_.centre_points, **told)
 
     def _distances(self, X):
-        rows = self._rows_like_those_of_fit(X)
-        return self._model_.distances(rows)
+        return self._model_.distances(rows_like_those_of_fit(self, X))

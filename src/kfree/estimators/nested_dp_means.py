@@ -25,7 +25,7 @@ from kfree.core.marks import OPTIONAL
 from kfree.core.stats import Labels, totals
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator, report
+from kfree.estimators._base import ClusterEstimator, report, rows_like_those_of_fit
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes
@@ -44,6 +44,7 @@ from kfree.validation.parameters import (
     check,
     choice,
     count,
+    is_auto,
     is_positive_number,
     random_seed,
     require,
@@ -54,10 +55,6 @@ from kfree.validation.tensors import in_memory, placed_like
 GROUP_WEIGHTS = ["clusters", "rows"]
 # A larger tau changes nothing, and its products with rows may overflow.
 MOST_TAU = 1e100
-
-
-def _is_auto(value):
-    return isinstance(value, str) and value == "auto"
 
 
 def _numbers(value):
@@ -80,7 +77,7 @@ def _n_levels_above(e):
     """The number of levels above the finest where it is given, else None."""
     if e.levels is not None:
         return len(e.levels) - 1
-    return None if _is_auto(e.lam_group) else len(_numbers(e.lam_group))
+    return None if is_auto(e.lam_group) else len(_numbers(e.lam_group))
 
 
 ROWS = _by_centres.constraints(list(OBJECTIVES))
@@ -93,28 +90,28 @@ CONSTRAINTS = (
     ),
     rule(
         "lam",
-        lambda e: _is_auto(e.lam) or is_positive_number(e.lam),
+        lambda e: is_auto(e.lam) or is_positive_number(e.lam),
         "a finite number > 0 (the penalty of a cluster in squared-distance units) or 'auto'",
     ),
     rule(
         "lam_group",
-        lambda e: _is_auto(e.lam_group) or _numbers(e.lam_group) is not None,
+        lambda e: is_auto(e.lam_group) or _numbers(e.lam_group) is not None,
         "a finite number > 0 (the penalty of a group), such numbers for several levels, coarsest first, or 'auto'",
     ),
-    rule("lam", lambda e: e.levels is None or _is_auto(e.lam), "'auto' with levels, which set the number of clusters"),
+    rule("lam", lambda e: e.levels is None or is_auto(e.lam), "'auto' with levels, which set the number of clusters"),
     rule(
         "lam_group",
-        lambda e: e.levels is None or _is_auto(e.lam_group),
+        lambda e: e.levels is None or is_auto(e.lam_group),
         "'auto' with levels, which set the number of groups",
     ),
     rule(
         "tau",
-        lambda e: _is_auto(e.tau) or (_numbers(e.tau) is not None and max(_numbers(e.tau)) <= MOST_TAU),
+        lambda e: is_auto(e.tau) or (_numbers(e.tau) is not None and max(_numbers(e.tau)) <= MOST_TAU),
         f"a finite number > 0 and ≤ {MOST_TAU:g}, such numbers for several levels, coarsest first, or 'auto'",
     ),
     rule(
         "tau",
-        lambda e: _is_auto(e.tau) or len(_numbers(e.tau)) == 1 or len(_numbers(e.tau)) == _n_levels_above(e),
+        lambda e: is_auto(e.tau) or len(_numbers(e.tau)) == 1 or len(_numbers(e.tau)) == _n_levels_above(e),
         "one number, or one for each level above the finest that levels or lam_group ask for",
     ),
     choice("group_weight", GROUP_WEIGHTS),
@@ -122,7 +119,7 @@ CONSTRAINTS = (
     choice("search", ["auto", "split-merge", "summary", "sweep"]),
     rule(
         "search",
-        lambda e: e.search != "sweep" or not (_is_auto(e.lam) or _is_auto(e.lam_group) or _is_auto(e.tau)),
+        lambda e: e.search != "sweep" or not (is_auto(e.lam) or is_auto(e.lam_group) or is_auto(e.tau)),
         "'auto' or 'split-merge', or numbers for lam, lam_group and tau with 'sweep'",
     ),
     *WATCHING,
@@ -408,9 +405,9 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
             number="levels",
         )
         numbers = None if self.levels is None else [int(n) for n in self.levels[:-1]][::-1]
-        lam_group = None if _is_auto(self.lam_group) else _numbers(self.lam_group)[::-1]
+        lam_group = None if is_auto(self.lam_group) else _numbers(self.lam_group)[::-1]
         above = _n_levels_above(self)
-        tau = None if _is_auto(self.tau) else _numbers(self.tau)[::-1]
+        tau = None if is_auto(self.tau) else _numbers(self.tau)[::-1]
         if tau is not None and len(tau) == 1:
             tau = tau * (self.max_levels if above is None else above)
         by_rows = self.group_weight == "rows"
@@ -466,7 +463,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         level, view = self._level(level), _by_centres.view_of(self, X)
         if level == len(self.levels_) - 1:
             return view
-        nodes, rows = self.tree_.nodes(level), _by_centres.rows_like_those_of_fit(self, X)
+        nodes, rows = self.tree_.nodes(level), rows_like_those_of_fit(self, X)
         centres = self._model_.frame.placed(self.tree_.centres[nodes])
         model = replace(self._model_, centres=centres, order=np.arange(len(nodes)))
         labels = self.tree_.at_level(view.labels, level)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.blocks import blocks
@@ -20,7 +20,7 @@ from kfree.core.warning import warn_penalty_rose
 from kfree.engines.local.rows import require_directions
 from kfree.engines.local.stream import RowStream
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator, column_names, remember
+from kfree.estimators._base import ClusterEstimator, column_names, remember, require_names
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._opening import is_direction
 from kfree.explain.spread import SpreadSample
@@ -35,6 +35,7 @@ from kfree.validation.parameters import (
     check,
     choice,
     count,
+    is_auto,
     is_positive_number,
     random_generator,
     require,
@@ -54,9 +55,7 @@ CONSTRAINTS = (
     choice("search", ["micro-clusters", "published"]),
     rule(
         "lam",
-        lambda e: (
-            is_positive_number(e.lam) or (isinstance(e.lam, str) and e.lam == "auto" and e.search == "micro-clusters")
-        ),
+        lambda e: is_positive_number(e.lam) or (is_auto(e.lam) and e.search == "micro-clusters"),
         "a finite number > 0, the penalty of a cluster in squared-distance units, or 'auto' with "
         "search='micro-clusters'; for a sample, give DPMeans().fit(sample).lam_ times rows remembered / rows "
         "of the sample",
@@ -265,7 +264,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         self : OnlineDPMeans
         """
         check(self, CONSTRAINTS)
-        rows = self._new_rows(X)
+        rows = self._validated(X, begun=False)
         weight = validated_weights(sample_weight, rows.shape[0])
         rng = random_generator(self.random_state)
         order = rng.permutation(rows.shape[0]) if self.order == "random" else None
@@ -279,7 +278,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         model = _model_of(stream)
         opened, centres = model.opened(rows, weight, self.engine, self.n_threads)
         done = opened.nearest(Sites.of(centres))
-        sample = self._sampled(StreamSample.empty(rows.shape[1]), rows, weight, 0, order)
+        sample = StreamSample.empty(rows.shape[1]).extended(rows, weight, order, 0, self.half_life)
         self._publish_chunk(X, stream, log, sample, joined, joined, opened.labels(done.assignment))
         self.inertia_ = DPMeansObjective(0.0).cost(done.stats)
         self.cost_ = model.objective.cost(done.stats)
@@ -306,7 +305,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
             self._require_same_settings()
         if has_no_rows(X):
             return self._nothing_came(X) if begun else self
-        rows = self._next_rows(X) if begun else self._new_rows(X)
+        rows = self._validated(X, begun)
         weight = validated_weights(sample_weight, rows.shape[0], all_may_be_zero=True)
         stream, log = (self._stream_, self._log_) if begun else (self._new_stream(rows, weight), EventLog())
         # A single row is processed in one step and needs no copy, which would take longer than the step.
@@ -315,10 +314,8 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         before = stream.lam if self.search == "published" else None
         joined, events = stream.advance(rows, weight)
         log.add(events)
-        before_chunk = stream.n_rows - rows.shape[0]
-        sample = self._sampled(
-            self._sample_ if begun else StreamSample.empty(rows.shape[1]), rows, weight, before_chunk
-        )
+        sample = self._sample_ if begun else StreamSample.empty(rows.shape[1])
+        sample = sample.extended(rows, weight, None, stream.n_rows - rows.shape[0], self.half_life)
         last = joined if self.search == "micro-clusters" else followed(joined, events)
         self._publish_chunk(X, stream, log, sample, joined, last)
         self._tell_limit(before)
@@ -396,42 +393,30 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
 
     @property
     def events_(self):
-        return self._begun_log().as_array()
+        check_is_fitted(self)
+        return self._log_.as_array()
 
     @property
     def n_events_(self):
-        return self._begun_log().n_events
+        check_is_fitted(self)
+        return self._log_.n_events
 
     def _begun_stream(self):
         check_is_fitted(self)
         return self._stream_
 
-    def _begun_log(self):
-        check_is_fitted(self)
-        return self._log_
-
-    def _new_rows(self, X):
-        """Validated rows that start a stream. Fitted attributes are not changed yet."""
-        rows = self._sound(validated_rows(X, self))
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
-        return rows
-
-    def _next_rows(self, X):
-        """Validated rows that continue a stream."""
-        rows = self._sound(validated_rows(X, self))
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return rows
-
-    def _sound(self, rows):
-        """Rows that can be subtracted from each other or, under cosine, have directions."""
+    def _validated(self, X, begun):
+        """Rows that start a stream or continue it: they have directions, or can be subtracted from each other."""
+        rows = validated_rows(X, self)
         if self.metric == "euclidean":
-            return _subtractable(rows)
-        require_directions(dense(abs(rows).max(axis=1)).ravel())
+            _require_subtractable(rows)
+        else:
+            require_directions(dense(abs(rows).max(axis=1)).ravel())
+        if begun:
+            validate_data(self, X, skip_check_array=True, reset=False)
+        else:
+            require_names(X)
         return rows
-
-    def _sampled(self, sample, rows, weight, n_before, order=None):
-        """The sample of the stream after these rows."""
-        return sample.extended(rows, weight, order, n_before, None if self.half_life is None else float(self.half_life))
 
     def _limits(self, false_alarms):
         """The distance from each cluster beyond which a row is an outlier, by the spreads of the sample."""
@@ -455,7 +440,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         """
         if not hasattr(self, "_stream_") or log is not self._log_:
             validate_data(self, X, skip_check_array=True, reset=True)
-            self._settings_ = self._settings()
+            self._settings_ = {name: getattr(self, name) for name in SETTINGS}
         self._forget_cost()
         self._stream_, self._log_, self._sample_ = stream, log, sample
         self._joined_, self._last_, self._labels_ = joined, last, labels
@@ -486,9 +471,6 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
             penalty = Penalty(fixed=float(self.lam))
         return MicroStream(self.engine, n_features, penalty, self.max_clusters, half_life, self.n_micro, unit)
 
-    def _settings(self):
-        return {name: getattr(self, name) for name in SETTINGS}
-
     def _require_same_settings(self):
         for name, began_with in self._settings_.items():
             value = getattr(self, name)
@@ -517,8 +499,8 @@ def has_no_rows(X):
     return X.shape[0] == 0 if hasattr(X, "shape") else hasattr(X, "__len__") and len(X) == 0
 
 
-def _subtractable(rows):
+def _require_subtractable(rows):
+    """Raise unless rows can be subtracted from each other."""
     values = rows.data if sp.issparse(rows) else rows
     if values.size and values.dtype == np.float64 and max(values.max(), -values.min()) > _LARGEST:
         raise differences_overflow()
-    return rows

@@ -4,15 +4,22 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.fields import NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.frame import Frame
 from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import FINITE, Shape
 from kfree.core.stats import Floats, Labels
-from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
+from kfree.estimators._base import (
+    ClusterEstimator,
+    column_names,
+    or_new,
+    publish,
+    require_names,
+    require_rows,
+    rows_like_those_of_fit,
+)
 from kfree.estimators._keywords import keyword_only
 from kfree.explain.advice import warn_out_of_reach
 from kfree.explain.spread import FALSE_ALARMS
@@ -22,7 +29,16 @@ from kfree.spectral.affinity import Affinity, Gaussian, Given, LocalGaussian, Ne
 from kfree.spectral.counts import Certificate
 from kfree.spectral.spectrum import above, at_widest_step, of_number
 from kfree.validation.kernels import validated_matrix
-from kfree.validation.parameters import check, choice, count, is_positive_number, random_generator, require, rule
+from kfree.validation.parameters import (
+    check,
+    choice,
+    count,
+    is_auto,
+    is_positive_number,
+    random_generator,
+    require,
+    rule,
+)
 from kfree.validation.rows import validated_rows, validated_weights
 
 # Affinity → whether it is divided by the square roots of both degrees if ``normalize`` is None.
@@ -36,9 +52,9 @@ KINDS: dict[str, tuple[type[Affinity], ...]] = {
 # The largest number of rows of which "auto" takes all affinities. benchmarks/kernel_spectral.py compares both.
 MOST_DENSE = 1000
 CONSTRAINTS = (
-    rule("lam", lambda e: _is_auto(e.lam) or is_positive_number(e.lam), "a finite number > 0, or 'auto'"),
+    rule("lam", lambda e: is_auto(e.lam) or is_positive_number(e.lam), "a finite number > 0, or 'auto'"),
     count("target_k", or_none=True),
-    rule("target_k", lambda e: e.target_k is None or _is_auto(e.lam), "None with a lam that is a number"),
+    rule("target_k", lambda e: e.target_k is None or is_auto(e.lam), "None with a lam that is a number"),
     choice("affinity", ["auto", *AFFINITIES]),
     choice("label_order", LABEL_ORDERS),
     rule("gamma", lambda e: e.gamma is None or is_positive_number(e.gamma), "a finite number > 0 or None"),
@@ -53,10 +69,6 @@ CONSTRAINTS = (
 
 # Of each row of the fit.
 PerEigenvalue = Annotated[Floats, Shape("n", "eigenvalues"), FINITE]
-
-
-def _is_auto(lam):
-    return isinstance(lam, str) and lam == "auto"
 
 
 class SpectralDPMeans(ClusterEstimator):
@@ -211,7 +223,7 @@ class SpectralDPMeans(ClusterEstimator):
         frame = _frame(name, rows)
         affinity = self._affinity(name, seen(rows, frame), weight)
         normalised = AFFINITIES[name] if self.normalize is None else self.normalize
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        rng = random_generator(self.random_state, if_none=0)
         matrix, degrees = affinity.matrix(normalised, rng, weight)
         spectrum = self._spectrum(matrix, normalised)
         warn_about(spectrum, matrix, self.target_k)
@@ -262,7 +274,7 @@ class SpectralDPMeans(ClusterEstimator):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        rows = self._rows_like_those_of_fit(X)
+        rows = rows_like_those_of_fit(self, X)
         labels, largest = self._model_.labels(rows)
         if self.affinity_ == "rbf" and not allow_new:
             warn_out_of_reach(largest, np.finfo(np.float64).tiny, type(self).__name__)
@@ -296,7 +308,7 @@ class SpectralDPMeans(ClusterEstimator):
 
     def _validated(self, X):
         rows = validated_matrix(X, "affinity", self) if self.affinity == "precomputed" else validated_rows(X, self)
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
+        require_names(X)
         return rows.astype(np.float64, copy=False)
 
     def _counted(self, rows, sample_weight):
@@ -333,23 +345,16 @@ class SpectralDPMeans(ClusterEstimator):
         require(self.target_k <= matrix.n_rows, "target_k", self.target_k, f"at most the {matrix.n_rows} rows of X")
         return of_number(matrix, self.target_k, normalised)
 
-    def _rows_like_those_of_fit(self, X):
-        check_is_fitted(self)
-        rows = validated_rows(X, self)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return rows
-
     def _view(self, X):
         require_rows(X, self)
-        labels, rows = self.predict(X), self._rows_like_those_of_fit(X)
+        labels, rows = self.predict(X), rows_like_those_of_fit(self, X)
         told = {"distance": "Euclidean distance to the centre in the embedding"}
         if not self._model_.is_precomputed:
             told |= {"columns": rows, "names": column_names(X, self)}
         return view_by_distances(self._model_.distances(rows), labels, self._model_.public_centres, **told)
 
     def _distances(self, X):
-        rows = self._rows_like_those_of_fit(X)
-        return self._model_.neighbours(rows)
+        return self._model_.neighbours(rows_like_those_of_fit(self, X))
 
 
 def _frame(affinity, rows):

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.lattice import lattice_steps
+from kfree.core.printing import first_few
+from kfree.core.stats import Floats, Labels
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.explain.column_advice import angles, date_line, hidden_groups
-from kfree.explain.view import Floats, Labels
 
 # Number of rows that are inspected, spread over the table, and the fewest rows for a reliable number of clusters.
 _SAMPLE, _FEW_ROWS = 5000, 20
@@ -202,9 +203,8 @@ def _values_of(rows: Floats, found: Any) -> str:
     return "such as " + ", ".join(f"{v:.4g}" for v in values[:3]) + (", …" if len(values) > 3 else "")
 
 
-def _some(columns: Any, named: list[str], most: int = 3) -> str:
-    listed = ", ".join(named[j] for j in columns[:most])
-    return listed + (f" and {len(columns) - most} more" if len(columns) > most else "")
+def _some(columns: Any, named: list[str]) -> str:
+    return first_few([named[j] for j in columns], most=3)
 
 
 def warn_out_of_reach(largest: Floats, least: float, name: str) -> None:

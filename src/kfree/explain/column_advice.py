@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.explain.view import Floats, Labels
+from kfree.core.printing import first_few
+from kfree.core.stats import Floats, Labels, Mask
 
 # Windows per column between the two quantiles, and those of a smoothed histogram that are added up.
 _BINS, _TOGETHER, _TAIL = 40, 3, 0.02
@@ -37,7 +38,7 @@ def hidden_groups(rows: Floats, named: list[str], labels: Labels) -> list[str]:
     if not found.any() or found.all():
         return []
     columns = np.flatnonzero(found).tolist()
-    listed = ", ".join(named[j] for j in columns[:3]) + (f" and {len(columns) - 3} more" if len(columns) > 3 else "")
+    listed = first_few([named[j] for j in columns], most=3)
     fall = "falls" if len(columns) == 1 else "fall"
     return [
         f"{listed} {fall} into groups within clusters, which the other columns hide. "
@@ -89,7 +90,7 @@ def _distinct(rows: Floats) -> Floats:
     return rows[np.sort(first)]
 
 
-def _have_gap(rows: Floats) -> NDArray[np.bool_]:
+def _have_gap(rows: Floats) -> Mask:
     """Columns (d,) of which each half shows a gap, together clearly, at the place that the other half has named."""
     ordered = np.sort(np.ascontiguousarray(rows.T)).T  # columns in contiguous memory sort faster
     n_rows = len(rows)

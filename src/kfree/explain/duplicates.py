@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
@@ -18,7 +16,7 @@ from scipy.spatial.distance import cdist
 from kfree.core.blocks import blocks
 from kfree.core.equal_rows import numbers_of_equal
 from kfree.core.sparse import ArrayOrCSR, dense
-from kfree.core.stats import Floats, Index, Labels
+from kfree.core.stats import Floats, Index, Labels, Mask, members_of
 from kfree.explain.view import Blocks
 
 # The default threshold, as a share of the usual distance of a row to the nearest other one.
@@ -60,10 +58,10 @@ class Duplicates:
     @property
     def groups(self) -> list[Index]:
         """The rows of each group."""
-        return _places_of(self.group, int(self.group.max(initial=-1)) + 1)
+        return members_of(self.group, int(self.group.max(initial=-1)) + 1)
 
     @property
-    def keep(self) -> NDArray[np.bool_]:
+    def keep(self) -> Mask:
         """All rows but those of a group after its first: ``X[keep]`` has no near duplicates of these."""
         keep = self.group < 0
         keep[[rows[0] for rows in self.groups]] = True
@@ -101,7 +99,7 @@ def near_duplicates(
     ‖x − b‖ ≤ ‖y − b‖ + t and ‖y − b‖ ≤ ‖y − a‖ ≤ ‖x − a‖ + t. So a cluster is compared with its own rows, and with
     those rows of later clusters that are not more than 2t nearer to their own centre.
     """
-    members = _places_of(labels, int(labels.max()) + 1)
+    members = members_of(labels, int(labels.max()) + 1)
     firsts, copies = _first_of_equal(coordinates, members)
     near = _usual_gap(coordinates, firsts) * NEAR if threshold is None else threshold
     found = [(copies, np.zeros(len(copies)))]
@@ -114,12 +112,6 @@ def near_duplicates(
         n_pairs += len(pairs)
         found.append((pairs, gaps))
     return _duplicates(near, found, len(labels))
-
-
-def _places_of(numbers: Index | Labels, n: int) -> list[Index]:
-    """Where each of the numbers 0 … n − 1 is."""
-    order = np.argsort(numbers, kind="stable")
-    return [order[begin:end] for begin, end in pairwise(np.searchsorted(numbers[order], np.arange(n + 1)))]
 
 
 def _duplicates(threshold: float, found: list[tuple[Index, Floats]], n_rows: int) -> Duplicates:
@@ -164,9 +156,7 @@ def _nearest_gaps(coordinates: Coordinates, rows: Index, some: Index) -> Floats:
     return nearest
 
 
-def _borders(
-    distances: Blocks, labels: Labels, is_first: NDArray[np.bool_], near: float, n_clusters: int
-) -> list[Index]:
+def _borders(distances: Blocks, labels: Labels, is_first: Mask, near: float, n_clusters: int) -> list[Index]:
     """For each cluster the rows of later clusters that may be near to one of its rows."""
     found: list[tuple[Index, Index]] = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
     for places, away in distances:
@@ -176,7 +166,7 @@ def _borders(
         rows, clusters = np.nonzero(may_be & is_first[places][:, None])
         found.append((rows + (places.start or 0), clusters))
     rows, clusters = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return [rows[some] for some in _places_of(clusters, n_clusters)]
+    return [rows[some] for some in members_of(clusters, n_clusters)]
 
 
 def _near_pairs(coordinates: Coordinates, own: Index, beside: Index, near: float, most: int) -> tuple[Index, Floats]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from kfree.core.blocks import row_blocks
 from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats
 from kfree.explain.units import SHARE, Unit
-from kfree.explain.view import Floats
 
 # Rows per block, so that shifted copies need little memory.
 _ROWS_AT_ONCE = 65536

@@ -12,7 +12,8 @@ from kfree.core.arrays import NUMPY, Array, Arrays, beside, namespace_of
 from kfree.core.blocks import row_blocks
 from kfree.core.fields import SpreadPerCluster
 from kfree.core.marks import AtLeast, Below, Shape, Size, require
-from kfree.explain.view import Blocks, Floats, Labels, two_nearest
+from kfree.core.stats import Floats, Labels, Mask, members_of
+from kfree.explain.view import Blocks, two_nearest
 
 # Share of the rows of a cluster that count as outliers (false alarms).
 FALSE_ALARMS = 0.001
@@ -80,7 +81,7 @@ def fitted_spreads(
     if (size < _FEWEST).all():
         one_shape, one_scale = _gamma(sq_dist)
         return Spreads(np.full(n_clusters, one_shape), np.full(n_clusters, one_scale))
-    by_cluster = np.split(sq_dist[np.argsort(labels, kind="stable")], np.cumsum(drawn)[:-1])
+    by_cluster = [sq_dist[members] for members in members_of(labels, n_clusters)]
     median = np.sqrt([np.median(part) if len(part) else 0.0 for part in by_cluster])
     accepted = (size >= _FEWEST) & ~_of_outliers(size, median, shapes)
     shape, scale = np.ones(n_clusters), np.full(n_clusters, np.nan)
@@ -151,7 +152,7 @@ def _sizes(labels: Array, weight: Array | None, arrays: Arrays) -> NDArray[np.in
     return size
 
 
-def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) -> NDArray[np.bool_]:
+def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) -> Mask:
     """Which clusters consist of outliers, (k,); ``median`` (k,) are the distances of their rows.
 
     These hold less than a tenth of the rows and are more than twice as wide as the cluster of a typical row. A Gaussian
@@ -201,7 +202,7 @@ class NeighbourSpreads:
 def neighbour_spreads(labels: Labels, dist: Floats, n_clusters: int) -> NeighbourSpreads:
     """From the distance of each row to its neighbour in its own cluster."""
     drawn = np.bincount(labels, minlength=n_clusters)
-    by_cluster = np.split(dist[np.argsort(labels, kind="stable")], np.cumsum(drawn)[:-1])
+    by_cluster = [dist[members] for members in members_of(labels, n_clusters)]
     fewest = min(_FEWEST, int(drawn.max()))
     known = [np.quantile(d, [0.5, 1 - _UPPER]) if len(d) >= fewest else np.full(2, np.nan) for d in by_cluster]
     return NeighbourSpreads(*np.array(known).T)

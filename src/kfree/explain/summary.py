@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from kfree.core.blocks import row_blocks
 from kfree.core.marks import OPTIONAL
 from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats, Labels
 from kfree.explain import render
 from kfree.explain.features import Feature, Profile, profile
 from kfree.explain.places import Place, places_of
 from kfree.explain.units import NUMBER, Unit
-from kfree.explain.view import Floats, Labels, View
+from kfree.explain.view import View
 
 N_EXEMPLARS = 3
 N_FEATURES = 10

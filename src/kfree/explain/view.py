@@ -13,12 +13,11 @@ from scipy.spatial.distance import cdist
 from kfree.core.arrays import Array, namespace_of
 from kfree.core.blocks import blocks, row_blocks
 from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats, Labels
 
 # Distances between centres per block.
 _BLOCK = 1 << 21
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 # Distances (rows of a block, k) of all rows to all clusters, with the places of the rows.
 Blocks = Iterable[tuple[slice, Floats]]
 

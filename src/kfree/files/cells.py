@@ -11,7 +11,7 @@ from typing import Any
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.files.dialect import Dialect
-from kfree.files.numbers import MARKS, NumberForm, first_with_unit, forms_of
+from kfree.files.numbers import MARKS, NumberForm, any_match, first_with_unit, forms_of
 from kfree.files.places import arrow
 
 _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}[./-]\d{4}(?:([ T])\d{1,2}:\d{2}(:\d{2})?)?")
@@ -84,10 +84,9 @@ class Guess:
 
     def _look_for_marks(self, cells: Any) -> None:
         """Whether a number has a mark, and whether one stands between thousands for sure."""
-        pc = arrow("compute")
         numbers = [form for form in self._forms or () if isinstance(form, NumberForm)]
         if numbers and not self._has_mark:
-            self._has_mark = bool(pc.any(pc.match_substring_regex(cells, r"\d[.,]")).as_py())
+            self._has_mark = any_match(cells, r"\d[.,]")
         if numbers and not self._has_thousands:
             self._has_thousands = any(form.has_thousands(cells) for form in numbers)
 

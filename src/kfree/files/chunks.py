@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import kfree.native._core as _core
 from kfree.core.printing import printable
+from kfree.core.stats import Floats
 from kfree.files.formats import Column
 from kfree.files.table import FileBatch
 
@@ -28,7 +29,7 @@ class Chunk:
 
     begin: int
     X: NDArray[Any]
-    weight: NDArray[np.float64] | None
+    weight: Floats | None
 
 
 class SpareArrays:
@@ -73,7 +74,7 @@ def joined_batches(
     What is no number raises an error, but for NaN if it is allowed as ``missing``.
     """
     X = nothing = np.empty((0, len(columns)), dtype)
-    weight: NDArray[np.float64] | None = None
+    weight: Floats | None = None
     n_filled, spare = 0, SpareArrays()
     for batch in batches:
         taken, n_batch = 0, len(batch.columns[0])

@@ -49,12 +49,13 @@ class NumberForm:
 
     def fits(self, cells: Any) -> bool:
         """Whether all cells, of which none is missing, are numbers of this form; zeros need no unit."""
-        return _all_match(cells, self._pattern())
+        pc = arrow("compute")
+        return bool(pc.all(pc.match_substring_regex(cells, self._pattern())).as_py())
 
     def has_thousands(self, cells: Any) -> bool:
         """Whether a cell shows that the mark stands between thousands: another mark follows."""
         mark, decimal = self._mark(), re.escape(self.decimal)
-        return bool(self.thousands) and _any_match(cells, rf"{mark}\d{{3}}({mark}|{decimal})")
+        return bool(self.thousands) and any_match(cells, rf"{mark}\d{{3}}({mark}|{decimal})")
 
     def converted(self, cells: Any) -> Any:
         """Cells of this form as float64."""
@@ -133,11 +134,7 @@ def other_mark(decimal: str) -> str:
     return "." if decimal == "," else ","
 
 
-def _all_match(cells: Any, pattern: str) -> bool:
-    pc = arrow("compute")
-    return bool(pc.all(pc.match_substring_regex(cells, pattern)).as_py())
-
-
-def _any_match(cells: Any, pattern: str) -> bool:
+def any_match(cells: Any, pattern: str) -> bool:
+    """Whether a cell has a part like ``pattern``."""
     pc = arrow("compute")
     return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kfree.core.exact import rounded_number
 from kfree.core.printing import printable, quoted
+from kfree.core.stats import Floats
 from kfree.files.chunks import Chunk, joined_batches
 from kfree.files.dialect import TextOptions
 from kfree.files.formats import Column, as_numbers
@@ -223,7 +224,10 @@ def open_rows(
     >>> DPMeans(lam=5.0).fit(rows).n_clusters_
     2
     """
-    table, described = open_table(paths, TextOptions(encoding, delimiter, header, decimal, thousands, tuple(na)))
+    text = TextOptions.of(
+        delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
+    )
+    table, described = open_table(paths, text)
     if columns is None:
         require_same_columns(table, described)
     names = _chosen(table, columns, weight)
@@ -268,7 +272,7 @@ def _require_numbers(file: RowFile, types: dict[Column, Any], name: Column, role
         )
 
 
-def loaded(rows: FileRows) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+def loaded(rows: FileRows) -> tuple[NDArray[Any], Floats | None]:
     """All rows and their weights, in memory."""
     (chunk,) = rows.chunks(0, rows.n_rows, rows.n_rows)
     if chunk.weight is not None and not chunk.weight.any():

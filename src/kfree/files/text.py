@@ -24,6 +24,7 @@ from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.files.cells import ONLY_MARKS, Guess, converted, form_of
 from kfree.files.dialect import FALLBACK_ENCODING, MISSING, Dialect, TextOptions, found_dialect, not_encoded
+from kfree.files.numbers import any_match
 from kfree.files.places import arrow, opened, stamp
 from kfree.files.records import EndlessCellError, record_blocks, record_places, split_records
 
@@ -142,7 +143,9 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
             except arrow("").ArrowInvalid as error:
                 raise _diagnosed(table, n_rows, block, error) from error
             if not n_rows:
-                codes, long = _codes(table, block, parsed.schema), _long_numbers(table, block, parsed.schema)
+                # Whole numbers that begin with zeros, and those of so many digits that pyarrow would round them.
+                codes = tuple(_columns_like("^0[0-9]", "is_integer", table, block, parsed.schema))
+                long = _columns_like(r"^[+-]?\d{19,}$", "is_floating", table, block, parsed.schema)
             types = [_common(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
             for guess, column in zip(guesses, parsed.columns, strict=True):
                 guess.look_at(column)
@@ -172,20 +175,13 @@ def _decided(table: TextTable, guesses: Sequence[Guess], title: str) -> TextTabl
     return replace(table, types=types, rules=tuple(rules), marks=marks)
 
 
-def _codes(table: TextTable, block: bytes, schema: Any) -> tuple[str, ...]:
-    """The columns of whole numbers of which some begin with a zero."""
-    pa, pc = arrow(""), arrow("compute")
-    whole = [field.name for field in schema if arrow("types").is_integer(field.type)]
-    text = replace(table, types=(pa.string(),) * len(table.names)).parsed(block, whole) if whole else pa.table({})
-    return tuple(name for name in whole if pc.any(pc.match_substring_regex(text.column(name), "^0[0-9]")).as_py())
-
-
-def _long_numbers(table: TextTable, block: bytes, schema: Any) -> list[str]:
-    """The columns of numbers that are too long for whole numbers of 64 bits, which pyarrow would round."""
-    pa, pc = arrow(""), arrow("compute")
-    floats = [field.name for field in schema if arrow("types").is_floating(field.type)]
-    text = replace(table, types=(pa.string(),) * len(table.names)).parsed(block, floats) if floats else pa.table({})
-    return [name for name in floats if pc.any(pc.match_substring_regex(text.column(name), r"^[+-]?\d{19,}$")).as_py()]
+def _columns_like(pattern: str, is_type: str, table: TextTable, block: bytes, schema: Any) -> list[str]:
+    """The columns of a type, by the name of its test in pyarrow, of which a cell is written like ``pattern``."""
+    names = [field.name for field in schema if getattr(arrow("types"), is_type)(field.type)]
+    if not names:
+        return []
+    text = replace(table, types=(arrow("").string(),) * len(table.names)).parsed(block, names)
+    return [name for name in names if any_match(text.column(name), pattern)]
 
 
 def read_text(table: TextTable, columns: Sequence[str], begin: int, end: int) -> Iterator[Any]:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.linalg import LinAlgError
-from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Labels
+from kfree.core.stats import Floats, Labels, Mask
 from kfree.core.warning import warn
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
@@ -36,7 +35,7 @@ class BayesianRows(ABC):
     rows: ArrayOrCSR
     weight: Floats | None = None
     aside: ArrayOrCSR | None = None
-    counts: NDArray[np.bool_] | None = None
+    counts: Mask | None = None
     frame: Frame | None = None
 
     def as_given(self) -> ArrayOrCSR:

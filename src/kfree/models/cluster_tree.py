@@ -144,7 +144,7 @@ class ClusterTree:
         if len(leaves) == 1:
             return None
         merges: list[list[float]] = []
-        stats = Stats(self.sizes[leaves], self.sizes[leaves, None] * self.centres[leaves], np.zeros(len(leaves)))
+        stats = Stats.of_points(self.centres[leaves], self.sizes[leaves])
         number, height = np.arange(len(leaves)), 0.0
         for level in range(self.n_levels - 1, -1, -1):
             parent = self.siblings(level)

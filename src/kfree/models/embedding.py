@@ -8,7 +8,6 @@ from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import qr
 from sklearn.neighbors import NearestNeighbors
 
@@ -18,7 +17,7 @@ from kfree.core.frame import Frame
 from kfree.core.label_order import published_order
 from kfree.core.marks import FINITE, AtLeast, Below, OneOf, Renamed, Shape, require
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels, totals
+from kfree.core.stats import Floats, Index, Labels, Mask, members_of, totals
 from kfree.core.warning import warn
 from kfree.engines.registry import open_engine
 from kfree.explain.spread import NeighbourSpreads, neighbour_spreads
@@ -53,7 +52,7 @@ class EmbeddingModel:
     eigenvalues: Annotated[Floats, Shape("eigenvalues"), _POSITIVE]
     degrees: Annotated[Floats | None, Shape("fitted"), _POSITIVE]
     weight: Annotated[Floats | None, Shape("fitted"), _POSITIVE]
-    counts: Annotated[NDArray[np.bool_] | None, Shape("n")]
+    counts: Annotated[Mask | None, Shape("n")]
     by_centres: Annotated[CentreModel | None, Renamed({"d": "eigenvalues"})]
     n_clusters: NumberOfClusters
     rows: Annotated[ArrayOrCSR | None, Shape("fitted", "f"), FINITE]
@@ -178,8 +177,7 @@ def to_neighbours_within(rows: ArrayOrCSR, labels: Labels, n_clusters: int) -> F
 
 def _members(labels: Labels, n_clusters: int) -> list[tuple[int, Index]]:
     """The number of each cluster that has rows, and these."""
-    by_cluster = ((c, np.flatnonzero(labels == c)) for c in range(n_clusters))
-    return [(c, members) for c, members in by_cluster if len(members)]
+    return [(c, members) for c, members in enumerate(members_of(labels, n_clusters)) if len(members)]
 
 
 def _to_fifth(rows: ArrayOrCSR, known: ArrayOrCSR) -> Floats:

@@ -15,7 +15,7 @@ from kfree.core.label_order import ranks
 from kfree.core.marks import Shape
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Used
+from kfree.core.stats import Floats, Index, Labels, Used
 from kfree.engines.contract import Pass
 from kfree.engines.local.grouped import GroupedRows
 from kfree.explain.spread import spread_sample
@@ -52,7 +52,7 @@ class GroupModel(CentreModel):
             frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
         opened = GroupedRows.open(name, rows, group, weight=weight, frame=frame, n_threads=n_threads)
-        return opened.penalised(self.objective), centres
+        return opened.penalised(self.objective.lam_local), centres
 
     def assigned(self, rows: GroupedRows, centres: Floats, names: NDArray[Any]) -> Pass:
         """Rows of known groups one by one, those of new groups together; ``names`` are those of the groups of rows."""
@@ -106,7 +106,7 @@ class GroupModel(CentreModel):
         )
 
 
-def numbers_within(group: Index, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int32]:
+def numbers_within(group: Index, labels: Labels, n_clusters: int) -> Labels:
     """Labels counted from 0 within each group, in the order of the labels."""
     pairs, local = np.unique(group * n_clusters + labels, return_inverse=True)
     owner = pairs // n_clusters

@@ -8,12 +8,9 @@ from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from kfree.core.fields import Number
-from kfree.core.stats import Floats, totals
-
-Labels = NDArray[np.int32]
+from kfree.core.stats import Floats, Labels, totals
 
 
 class Clusters(Protocol):

@@ -14,12 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from kfree.core.stats import Floats, totals
-
-Labels = NDArray[np.int32]
+from kfree.core.stats import Floats, Labels, totals
 
 
 @dataclass(frozen=True)

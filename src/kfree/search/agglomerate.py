@@ -84,11 +84,6 @@ def agglomerate(stats: S, objective: MergeObjective[S], below: float = np.inf) -
     return Merges(len(stats.n), np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(costs))
 
 
-def closest_pair(stats: S, objective: MergeObjective[S]) -> tuple[int, int, float]:
-    """The pair a < b that is cheapest to merge, the smallest one on ties, and its cost. Needs two clusters."""
-    return _ClosestPairs(stats, objective).pair()
-
-
 class _ClosestPairs(Generic[S]):
     """For every cluster the cheapest partner among those after it, kept up to date while clusters merge.
 

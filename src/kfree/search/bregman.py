@@ -16,7 +16,7 @@ from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget
-from kfree.search.centres.state import State, one_cluster, state_of
+from kfree.search.centres.state import State, assigned, one_cluster
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
 from kfree.search.path.few_rows import continued, may_start_again
@@ -41,7 +41,7 @@ class BregmanSearch(PenalisedSearch):
         """What each of ``target_k`` clusters would save if together they saved all that one cluster costs."""
         assert self.target_k is not None  # the caller has looked
         one, plain = one_cluster(rows, self.family(0.0)), self.family(0.0)
-        cost = state_of(one, rows.nearest(one), plain).cost
+        cost = assigned(one, rows, plain).cost
         # Equal rows cost nothing, and any penalty gives one cluster.
         return cost / (self.target_k + 1) or 1.0
 
@@ -58,7 +58,7 @@ class BregmanSearch(PenalisedSearch):
 
 def _merged(points: Floats, weight: Floats, objective: DPMeansObjective) -> Sites:
     """The means that are left when rows are merged, the cheapest pair first, while that lowers J."""
-    stats = Stats(weight, weight[:, None] * points, np.zeros(len(weight)))
+    stats = Stats.of_points(points, weight)
     merges = agglomerate(stats, objective, below=objective.lam)
     labels = merges.labels(len(weight) - len(merges.pairs))
     n, sums = totals(labels, weight), np.zeros((int(labels.max()) + 1, points.shape[1]))

@@ -40,7 +40,7 @@ def fit_by_summary(
 ) -> Result:
     """Search a summary of the rows, then go on with passes over all rows."""
     summary = search.summary_of(rows, plan, seed, n_threads)
-    found = search(summary.engine, monitor)
+    found = search(summary.rows, monitor)
     begun = _begun(rows, found, search, plan, seed, monitor)
     most = min(MOST_PASSES, search.max_iter)
     descent = descended(rows, begun, found.objective, search.step, most, monitor)

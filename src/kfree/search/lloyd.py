@@ -14,8 +14,8 @@ from kfree.core.stats import Floats
 from kfree.core.warning import warn
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.search.centres.moves import Lloyd
-from kfree.search.centres.state import Objective, State, one_cluster
+from kfree.search.centres.moves import lloyd
+from kfree.search.centres.state import State, assigned, one_cluster
 from kfree.search.loop import Descent, descend
 from kfree.search.monitor import Monitor
 from kfree.search.result import Result
@@ -53,14 +53,14 @@ class LloydSearch:
 
     def __call__(self, rows: MemoryRows, monitor: Monitor) -> Result:
         """The best of the descents from all starts."""
-        objective, lloyd = self.family(0.0), Lloyd()
+        objective = self.family(0.0)
         rule = _StoppingRule(self._limit(rows, objective))
         monitor.begins()
         best: Descent[State] | None = None
         n_begun = 0
         for centres in self._starts(rows):
             n_begun += 1
-            start = lloyd.start(Sites.of(centres), rows, objective)
+            start = assigned(Sites.of(centres), rows, objective)
             descent = descend(start, [lloyd], rows, objective, self.max_iter + 1, rule, monitor)
             descent.n_iter = self._n_iterations(descent, rule)
             best = descent if best is None or descent.state.cost < best.state.cost else best
@@ -95,7 +95,7 @@ class LloydSearch:
         for _ in range(self.n_init):
             yield self.seeds(rows, self.n_clusters, rng)
 
-    def _limit(self, rows: MemoryRows, objective: Objective) -> float:
+    def _limit(self, rows: MemoryRows, objective: DPMeansObjective) -> float:
         """The summed squared shift of the centres that ``tol`` allows at the end."""
         if self.tol == 0:
             return 0.0

@@ -14,16 +14,10 @@ class Costed(Protocol):
     @property
     def cost(self) -> float: ...
 
+    @property
+    def n_clusters(self) -> int: ...
+
     def same_partition(self, later: Self) -> bool: ...
-
-
-# Whether there is time for another step.
-Clock = Callable[[], bool]
-
-
-def always() -> bool:
-    """No time limit."""
-    return True
 
 
 S = TypeVar("S", bound=Costed)

@@ -267,7 +267,7 @@ def _first_within(max_clusters: int | None, fitted: Callable[[int], Result]) -> 
     low, high, found = -1, 0, fitted(0)
     if max_clusters is None:
         return found
-    while _n_clusters(found) > max_clusters:
+    while found.state.n_clusters > max_clusters:
         if high > _MOST_DOUBLINGS:
             require_finite(math.inf)
         low, high = high, 2 * high + 1
@@ -275,15 +275,11 @@ def _first_within(max_clusters: int | None, fitted: Callable[[int], Result]) -> 
     while high - low > 1:
         middle = (low + high) // 2
         trial = fitted(middle)
-        if _n_clusters(trial) > max_clusters:
+        if trial.state.n_clusters > max_clusters:
             low = middle
         else:
             high, found = middle, trial
     return found
-
-
-def _n_clusters(found: Result) -> int:
-    return len(found.state.sites.uids)
 
 
 def _none(n_features: int) -> Clusters:

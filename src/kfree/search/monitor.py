@@ -74,9 +74,3 @@ class Monitor(Watch):
         if self.stopped_by is not None:
             return self.stopped_by
         return "max_iter" if descent.n_iter >= max_iter else "time_budget"
-
-
-def n_clusters_of(state: Any) -> int:
-    """The number of clusters of a state of any search."""
-    stats = state.stats if hasattr(state, "stats") else state.clusters
-    return len(stats.n) if hasattr(stats, "n") else int(stats.n_nodes)

@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Mask
 from kfree.core.warning import warn
 from kfree.explain.spread import outlier_scores_of, spread_sample
 from kfree.search.result import Result
@@ -19,7 +18,6 @@ _ROUNDS = 10
 # Warn if a larger share of the rows to leave out changed in the last round; a few rows at the edge often take turns.
 _FEW_CHANGES = 0.1
 
-Mask = NDArray[np.bool_]
 # From weights, None where all rows count once, to what a search finds.
 Search = Callable[[Floats | None], Result]
 # From what the first search found, and the number of rows to leave out, to the search of further rounds.

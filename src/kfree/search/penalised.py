@@ -28,10 +28,10 @@ from kfree.search.path.lam_path import lam_path, staircase_to
 from kfree.search.path.staircase import Staircase
 from kfree.search.result import Result
 from kfree.search.summary.exact import Step, merged_means
-from kfree.search.summary.micro import Summary, SummaryObjective, summarised
+from kfree.search.summary.micro import Summary, summarised
 from kfree.search.summary.plan import Plan
 from kfree.search.summary.regions import Search as RegionSearch
-from kfree.search.target import nearest_to
+from kfree.search.target import Trial, nearest_to
 from kfree.validation.parameters import is_positive_number, random_generator
 
 
@@ -74,23 +74,16 @@ class PenalisedSearch:
             lam, descent = self._with_target_k(rows, lam, self._budget(monitor))
         else:
             descent = self._at(rows, lam, self._budget(monitor))
-        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
-        objective = self.family(lam)
-        self._warn_of_limits(descent, lam)
-        state = _finished(descent, rows, objective, searched_all=self.sweep or kept is None)
-        return Result(rows, objective, state, descent, self.path if path is None else path)
+        result = self._finished(rows, lam, descent, monitor, searched_all=self.sweep or kept is None)
+        return replace(result, path=self.path if path is None else path)
 
     def swept_elsewhere(self, rows: Rows, sample_rows: int, seed: int, monitor: Monitor) -> Result:
         """Sweeps over rows that are not in memory, at a penalty that was given, and a sample of them."""
         lam = float(self.lam)
-        objective = self.family(lam)
         monitor.begins()
-        descent = self._swept(rows, lam, monitor)
-        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
-        self._warn_of_limits(descent, lam)
-        state = _finished(descent, rows, objective, searched_all=True)
-        sample = rows.sample(sample_rows, np.random.RandomState(seed), one_cluster(rows, objective))
-        return Result(rows, objective, state, descent, sample=sample)
+        result = self._finished(rows, lam, self._swept(rows, lam, monitor), monitor, searched_all=True)
+        sample = rows.sample(sample_rows, np.random.RandomState(seed), one_cluster(rows, result.objective))
+        return replace(result, sample=sample)
 
     @property
     def is_given(self) -> bool:
@@ -127,7 +120,7 @@ class PenalisedSearch:
             return None
         budget = Budget(random_generator(self.random_state), watch=Silent(monitor))
 
-        def search(rows: MemoryRows, objective: SummaryObjective, sites: Sites, divisible: float) -> State:
+        def search(rows: MemoryRows, objective: DPMeansObjective, sites: Sites, divisible: float) -> State:
             return split_merge(rows, objective, sites, self.max_iter, self.max_clusters, budget, divisible).state
 
         return search
@@ -142,7 +135,7 @@ class PenalisedSearch:
         if self.lam == "farthest-first" or (self.sweep and self.target_k is not None):
             assert self.target_k is not None  # as parameters are checked
             return farthest_first(rows, plain, self.target_k), None, None
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        rng = random_generator(self.random_state, if_none=0)
         if self.target_k is not None:
             return self._penalty_for(self.target_k, staircase_to(rows, plain, rng, self.target_k)), None, None
         path, kept = lam_path(rows, plain, rng, tell=monitor.path)
@@ -163,15 +156,15 @@ class PenalisedSearch:
     def _with_target_k(self, rows: MemoryRows, lam: float, budget: Budget) -> tuple[float, Descent[State]]:
         """A penalty whose search ends with ``target_k`` clusters; else the best clustering with so many that is found,
         and the penalty at which those with fewer and more clusters cost the same."""
-        k, found = self.target_k, list[tuple[float, Descent[State]]]()
+        k = self.target_k
         assert k is not None  # the caller has looked
-        lam, descent = self._nearest_to(k, rows, lam, budget, found=found)
-        if len(descent.state.stats.n) == k or not budget.may_go_on():
+        (lam, descent), found = self._nearest_to(k, rows, lam, budget)
+        if descent.state.n_clusters == k or not budget.may_go_on():
             return lam, descent
         near = around(k, [one.state for _, one in found])
         lam = crossing(*near) if len(near) == 2 else lam
         exact = with_exactly(k, near, rows, self.family(lam), self.max_iter, budget)
-        self._warn_of_number(len(exact.state.stats.n), lam)
+        self._warn_of_number(exact.state.n_clusters, lam)
         return lam, exact
 
     def _warn_of_number(self, n_found: int, lam: float) -> None:
@@ -200,8 +193,10 @@ class PenalisedSearch:
         step = path.suggest()
         if self.max_clusters is not None and self.max_clusters < step.k:
             return lam, self._split_merge(rows, lam, self._start(rows), budget)
-        lam, descent = self._nearest_to(step.k, rows, lam, budget, (step.lam_low / 2, step.lam_high * 2))
-        n_found = len(descent.state.stats.n)
+        (lam, descent), found = self._nearest_to(step.k, rows, lam, budget)
+        if not step.lam_low / 2 <= lam <= step.lam_high * 2:
+            lam, descent = found[0]
+        n_found = descent.state.n_clusters
         if not path.suggests(n_found) and budget.watch.may_go_on():
             warn(
                 f"{self.estimator} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
@@ -211,27 +206,15 @@ class PenalisedSearch:
         return lam, descent
 
     def _nearest_to(
-        self,
-        k: int,
-        rows: MemoryRows,
-        lam: float,
-        budget: Budget,
-        within: tuple[float, float] = (0.0, np.inf),
-        found: list[tuple[float, Descent[State]]] | None = None,
-    ) -> tuple[float, Descent[State]]:
-        """A penalty whose search ends with k clusters, or comes nearest, and that search; the first if outside.
-
-        All penalties and searches are appended to ``found``.
-        """
+        self, k: int, rows: MemoryRows, lam: float, budget: Budget
+    ) -> tuple[Trial[State], list[Trial[State]]]:
+        """A penalty whose search ends with k clusters, or comes nearest, and that search; and all that were tried."""
         given = self._start(rows)
-        found = [] if found is None else found
 
         def search(lam: float, last: State | None) -> Descent[State]:
-            found.append((lam, self._split_merge(rows, lam, given if last is None else last.sites, budget)))
-            return found[-1][1]
+            return self._split_merge(rows, lam, given if last is None else last.sites, budget)
 
-        lam, descent = nearest_to(k, lam, search, budget.may_go_on)
-        return (lam, descent) if within[0] <= lam <= within[1] else found[0]
+        return nearest_to(k, lam, search, budget)
 
     def _at(self, rows: MemoryRows, lam: float, budget: Budget) -> Descent[State]:
         """The search at a penalty that was given."""
@@ -253,6 +236,19 @@ class PenalisedSearch:
         sweep = Sweep(order, self.max_clusters)
         state = sweep.start(self._start(rows) or one_cluster(rows, objective), rows, objective)
         return descend(state, [sweep], rows, objective, self.max_iter, None, monitor)
+
+    def _finished(
+        self, rows: Rows, lam: float, descent: Descent[State], monitor: Monitor, *, searched_all: bool
+    ) -> Result:
+        """The result, with every row at its nearest centre even if the search was cut short or left rows out."""
+        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
+        self._warn_of_limits(descent, lam)
+        objective, state = self.family(lam), descent.state
+        if not searched_all or not state.settled or not np.all(state.stats.n > 0):
+            state = settle(state, rows, objective)
+            # Costs of a sample of the rows are not comparable with costs of all rows.
+            descent.cost_history = [*(descent.cost_history if searched_all else []), state.cost]
+        return Result(rows, objective, state, descent)
 
     def _order_seed(self) -> int:
         """The seed of a random order: ``random_state`` if that is a number, else drawn from it."""
@@ -291,13 +287,3 @@ class PenalisedSearch:
                 f"lam={self.sq_unit * lam:g}. Raise max_clusters, or lam.",
                 UserWarning,
             )
-
-
-def _finished(descent: Descent[State], rows: Rows, objective: SummaryObjective, searched_all: bool) -> State:
-    """The last state, with every row at its nearest centre even if the search was cut short or left rows out."""
-    state = descent.state
-    if not searched_all or not state.settled or not np.all(state.stats.n > 0):
-        state = settle(state, rows, objective)
-        # Costs of a sample of the rows are not comparable with costs of all rows.
-        descent.cost_history = [*(descent.cost_history if searched_all else []), state.cost]
-    return state

@@ -21,7 +21,7 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.spaces import exponent_of, times_power_of_two
 from kfree.core.sparse import ArrayOrCSR, unit_rows
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Mask
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_engine
 from kfree.search.centres.refine import CONVERGE
@@ -134,7 +134,7 @@ def _from_sparse(rows: sp.csr_array, frame: Frame) -> Floats | None:
     return None if places is None else times_power_of_two(places, exponent)
 
 
-def first_of_equal(rows: sp.csr_array) -> NDArray[np.bool_]:
+def first_of_equal(rows: sp.csr_array) -> Mask:
     """Which sparse rows have no equal one before them."""
     first = np.zeros(rows.shape[0], dtype=bool)
     first[np.unique(numbers_of_equal(rows), return_index=True)[1]] = True

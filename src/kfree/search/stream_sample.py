@@ -38,7 +38,7 @@ class StreamSample:
         """The sample after further rows, which come in ``order`` after ``n_before`` others."""
         numbers = np.arange(n_before, n_before + X.shape[0])
         uniform = (np.right_shift(hashed(n_before, n_before + X.shape[0]), np.uint64(11)) + 0.5) * 2.0**-53
-        keys = np.log(-np.log(uniform)) - (0.0 if half_life is None else numbers * (np.log(2.0) / half_life))
+        keys = np.log(-np.log(uniform)) - (0.0 if half_life is None else numbers * (np.log(2.0) / float(half_life)))
         places = np.arange(X.shape[0]) if order is None else order
         if weight is not None:
             with np.errstate(divide="ignore"):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from kfree.search.loop import Clock, Costed, Descent, always
-from kfree.search.monitor import n_clusters_of
+from kfree.search.loop import UNWATCHED, Costed, Descent, Watch
 
 # Penalties nearer to each other than this, as a share or by itself, have no other between them.
 _CLOSE_SHARE, _CLOSE = 1e-6, 1e-9
 
 S = TypeVar("S", bound=Costed)
 
+# A penalty, and the search at it.
+Trial: TypeAlias = tuple[float, Descent[S]]
 # From a penalty, and the state in which the last search ended or None, to where a search ends.
 Search = Callable[[float, S | None], Descent[S]]
 # The next penalty to try between two others, None if there is none.
@@ -38,22 +39,22 @@ def nearest_to(
     k: int,
     lam: float,
     search: Search[S],
-    in_time: Clock = always,
+    watch: Watch = UNWATCHED,
     bounds: tuple[float, float] = (0.0, math.inf),
     between: Between = by_ratio,
     most_searches: int = 16,
-) -> tuple[float, Descent[S]]:
-    """The penalty, ``lam`` at first, whose search ends with k clusters or, if none does, comes nearest; and the search.
+) -> tuple[Trial[S], list[Trial[S]]]:
+    """The penalty, ``lam`` at first, whose search ends with k clusters or, if none does, comes nearest; and all trials.
 
-    Penalties lie between ``bounds``; the higher, the fewer clusters. Out of time, no further search is begun.
+    Penalties lie between ``bounds``; the higher, the fewer clusters. No search is begun that ``watch`` does not allow.
     """
-    found: list[tuple[float, Descent[S]]] = []
+    found: list[Trial[S]] = []
     too_low, too_high = bounds
     while True:
         found.append((lam, search(lam, found[-1][1].state if found else None)))
-        n_clusters = n_clusters_of(found[-1][1].state)
+        n_clusters = found[-1][1].state.n_clusters
         too_low, too_high = (lam, too_high) if n_clusters > k else (too_low, lam)
         following = between(too_low, too_high)
-        if n_clusters == k or following is None or len(found) == most_searches or not in_time():
-            return min(found, key=lambda one: abs(n_clusters_of(one[1].state) - k))
+        if n_clusters == k or following is None or len(found) == most_searches or not watch.may_go_on():
+            return min(found, key=lambda one: abs(one[1].state.n_clusters - k)), found
         lam = following

@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from kfree.core.sparse import ArrayOrCSR, dense
-from kfree.core.stats import Floats, Index
+from kfree.core.stats import Floats, Index, members_of
 from kfree.engines.contract import generic_direction
 from kfree.spectral.counts import (
     Certificate,
@@ -184,7 +184,7 @@ def sparse_matrix(values: sp.csc_array, lowest: float, highest: float | None, rn
     n_parts, part_of = sp.csgraph.connected_components(values, directed=False)
     if n_parts == 1:
         return Sparse(values, lowest, highest, rng)
-    rows = np.split(np.argsort(part_of, kind="stable"), np.cumsum(np.bincount(part_of))[:-1])
+    rows = members_of(part_of, n_parts)
     by_row = sp.csr_array(values)
     return Blocks([Sparse(sp.csc_array(by_row[part][:, part]), lowest, highest, rng) for part in rows], rows)
 

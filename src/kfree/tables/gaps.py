@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.impute import KNNImputer
 
 from kfree.core.marks import Shape
+from kfree.core.stats import Floats
 
 # Number of donor rows, and the fewest of them in which each coordinate is known, if there are as many.
 _DONORS, _FEWEST = 2000, 20
@@ -22,7 +23,7 @@ class NearestDonor:
     are missing at random given the known ones. Filling in a mean would make them too small.
     """
 
-    rows: Annotated[NDArray[np.float64], Shape("donors", "encoded columns")]
+    rows: Annotated[Floats, Shape("donors", "encoded columns")]
 
     def __init__(self, rows: np.ndarray):
         self.rows = rows[_donors(rows)]

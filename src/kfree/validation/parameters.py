@@ -50,10 +50,13 @@ def require_share(name: str, value: Any) -> None:
     require(is_positive_number(value) and value < 1, name, value, "a share of rows between 0 and 1")
 
 
-def random_generator(random_state: Any) -> np.random.RandomState:
-    """A generator of random numbers from a seed, as :func:`sklearn.utils.check_random_state` makes it."""
+def random_generator(random_state: Any, if_none: int | None = None) -> np.random.RandomState:
+    """A generator of random numbers from a seed, as :func:`sklearn.utils.check_random_state` makes it.
+
+    ``if_none`` is the seed where ``random_state`` is None; without it, the generator is that of NumPy.
+    """
     try:
-        return check_random_state(random_state)
+        return check_random_state(if_none if random_state is None else random_state)
     except (TypeError, ValueError):
         allowed = f"None, a whole number from 0 to {2**32 - 1} or a numpy.random.RandomState"
         raise ValueError(f"random_state={shown(random_state)} is not allowed; give {allowed}.") from None
@@ -84,6 +87,11 @@ def is_number(value: Any) -> bool:
 def is_positive_number(value: Any) -> bool:
     """Whether ``value`` is a finite number above zero."""
     return is_number(value) and value > 0
+
+
+def is_auto(value: Any) -> bool:
+    """Whether ``value`` is the text "auto"; an array is compared with nothing."""
+    return isinstance(value, str) and value == "auto"
 
 
 # A constraint raises if an estimator's parameters violate it. Tables of them are checked in order.

@@ -56,9 +56,10 @@ def run(options, console):
 def links(table, columns):
     """A list of links: pairs of nodes, with a weight where there is a third column."""
     from kfree.cli.errors import CommandError
+    from kfree.clustering.tables import require_columns
 
     names = columns or table.names[:3]
-    table.require(names, "--columns")
+    require_columns(table, names, "--columns")
     if len(names) < 2:
         raise CommandError(f"{table.title} has one column; a table of links has two columns of nodes.")
     if len(names) > 3 or (len(table.names) > 3 and not columns):

@@ -15,7 +15,7 @@ from kfree.engines.cost_rules.labelled import ROWS_AT_ONCE, LabelledRows, halves
 _POWER_STEPS = 20
 
 
-class CountRows(LabelledRows[CountStats, LinearRule]):
+class CountRows(LabelledRows[CountStats]):
     """Rows ``counts`` (n, d), and ``log_ways`` (n,): see :class:`kfree.core.stats.CountStats`. ``weight`` (n,) > 0."""
 
     def __init__(self, counts: ArrayOrCSR, log_ways: Floats, weight: Floats | None = None):

@@ -17,7 +17,7 @@ LEAF_SIZE = 32
 TREE_FEATURES, TREE_ROWS = 4, 2000
 
 
-class GaussianRows(LabelledRows[GaussianStats, QuadraticRule]):
+class GaussianRows(LabelledRows[GaussianStats]):
     """Rows ``z`` (n, d), float64 and contiguous, with passes from ``kfree.native._core`` or the reference
     implementation; ``weight`` (n,) > 0."""
 

@@ -1,13 +1,16 @@
-"""Rows in memory whose labels are arrays: the cost-rule contract, on top of a few passes."""
+"""Rows in memory under one cost function per cluster, instead of one centre.
+
+As in ``engines/contract.py``, labels stay with the rows: a search knows them by an :class:`Assignment`, and sees
+statistics and costs of clusters.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.assignment import Assignment
 from kfree.core.blocks import row_blocks
@@ -15,18 +18,21 @@ from kfree.core.cached import cached
 from kfree.core.hashing import fingerprints
 from kfree.core.rules import Rule
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels
+from kfree.core.stats import Floats, Index, Labels, members_of
 from kfree.engines.cost_rules.responsibilities import sums_over
 
 # Rows per block when all their costs are computed.
 ROWS_AT_ONCE = 4096
 
 S = TypeVar("S")
-R = TypeVar("R", bound=Rule)
 
 
-class LabelledRows(ABC, Generic[S, R]):
-    """Rows in an order of the engine's own, ``order`` (None: as given). Labels are in that order."""
+class LabelledRows(ABC, Generic[S]):
+    """Rows, and passes that ask a rule what each row costs in each cluster; S are the statistics of clusters.
+
+    Rows may have weights > 0: statistics count a row of weight 2 as two rows. Labels are in an order of their own,
+    ``order`` (None: as given).
+    """
 
     order: Index | None = None
 
@@ -37,8 +43,8 @@ class LabelledRows(ABC, Generic[S, R]):
     # The passes that a kind of rows implements.
 
     @abstractmethod
-    def cheapest(self, rule: R) -> tuple[Labels, S]:
-        """The cluster where each row costs least, and the statistics of the clusters."""
+    def cheapest(self, rule: Any) -> tuple[Labels, S]:
+        """The cluster where each row costs least, the first of equals, and the statistics of the clusters."""
 
     @abstractmethod
     def moments(self, labels: Labels, n_clusters: int) -> S:
@@ -50,7 +56,7 @@ class LabelledRows(ABC, Generic[S, R]):
 
     @abstractmethod
     def among(self, rows: Index) -> Self:
-        """An engine of these rows alone."""
+        """These rows alone."""
 
     @abstractmethod
     def block(self, places: slice) -> ArrayOrCSR:
@@ -58,41 +64,52 @@ class LabelledRows(ABC, Generic[S, R]):
 
     # What follows from these.
 
-    def assign(self, rule: R) -> tuple[Assignment, S]:
+    def assign(self, rule: Any) -> tuple[Assignment, S]:
+        """Every row to the cluster where it costs least, the first of equals; and the statistics of the answer."""
         labels, stats = self.cheapest(rule)
         return self._known(labels, len(rule.offset)), stats
 
     def stats_of(self, assignment: Assignment) -> S:
-        return self.moments(*_inside(assignment))
+        """The statistics of clusters with given rows."""
+        return self.moments(assignment.labels, assignment.n_clusters)
 
     def together(self) -> Assignment:
+        """All rows in one cluster."""
         return self._known(np.zeros(self.n_rows, dtype=np.int32), 1)
 
     def renumbered(self, assignment: Assignment, numbers: Labels, n_clusters: int) -> Assignment:
+        """Cluster c becomes number ``numbers[c]`` of ``n_clusters``; several may become one."""
         return self._known(numbers.astype(np.int32)[assignment.labels], n_clusters)
 
-    def members(self, assignment: Assignment) -> LabelledMembers[S, R]:
-        return LabelledMembers(self, *_inside(assignment))
+    def members(self, assignment: Assignment) -> Members[S]:
+        """The rows of each cluster, for passes over single clusters."""
+        return Members(self, assignment)
 
     def sample(self, size: int) -> Self:
+        """Some rows, always the same ones, drawn without replacement."""
         return self.among(np.sort(np.random.RandomState(0).choice(self.n_rows, size, replace=False)))
 
     def halved(self) -> Assignment:
+        """All rows in two halves: one step of k-means from mean ± √λ·s, with s, λ the principal axis and variance."""
         return self._known(self.sides(), 2)
 
     def outer_half(self, rule: Rule) -> Assignment:
+        """1 for the rows that cost more under a rule of one cluster than the median row does, by weight; else 0."""
         cost = np.concatenate([costs[:, 0] for costs, _ in self._costs(rule)])
         return self._known((cost > _median(cost, self.weights())).astype(np.int32), 2)
 
     def responsibility_sums(self, rule: Rule, log_weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """See ``responsibilities.sums_over``; ``rule`` is −log p(x | c)."""
         return sums_over(self._costs(rule), log_weight)
 
     def assignment(self, labels: Labels, n_clusters: int) -> Assignment:
+        """The assignment with given labels, one per row in the order in which the rows were given."""
         labels = np.asarray(labels, dtype=np.int32)
         return self._known(labels if self.order is None else labels[self.order], n_clusters)
 
     def labels(self, assignment: Assignment) -> Labels:
-        labels, _ = _inside(assignment)
+        """The labels, one per row in the order in which the rows were given, for publishing."""
+        labels: Labels = assignment.labels
         if self.order is None:
             return labels
         outward = np.empty_like(labels)
@@ -103,11 +120,10 @@ class LabelledRows(ABC, Generic[S, R]):
         return np.ones(self.n_rows) if self.weight is None else self.weight
 
     def divided(self, assignment: Assignment, rows: Index) -> Assignment:
-        """The assignment in which ``rows``, in the engine's order, are a new cluster, the last one."""
-        labels, n_clusters = _inside(assignment)
-        labels = labels.copy()
-        labels[rows] = n_clusters
-        return self._known(labels, n_clusters + 1)
+        """``assignment`` after ``rows``, in their own order, have gone to a new cluster, the last one."""
+        labels = assignment.labels.copy()
+        labels[rows] = assignment.n_clusters
+        return self._known(labels, assignment.n_clusters + 1)
 
     def _costs(self, rule: Rule) -> Iterator[tuple[Floats, Floats | float]]:
         """Costs (rows, k) and weights (rows, 1), a block at a time; 1 where rows have no weights."""
@@ -118,26 +134,26 @@ class LabelledRows(ABC, Generic[S, R]):
         return Assignment(labels, n_clusters, lambda: fingerprints(labels, 0, n_clusters))
 
 
-class LabelledMembers(Generic[S, R]):
-    """See ``contract.Members``."""
+class Members(Generic[S]):
+    """The rows of each cluster of an assignment."""
 
-    def __init__(self, engine: LabelledRows[S, R], labels: Labels, n_clusters: int):
-        self._engine, self._labels, self._n_clusters = engine, labels, n_clusters
+    def __init__(self, rows: LabelledRows[S], assignment: Assignment):
+        self._all, self._assignment = rows, assignment
 
     @cached
     def _rows(self) -> list[Index]:
-        ends = np.cumsum(np.bincount(self._labels, minlength=self._n_clusters))
-        return np.split(np.argsort(self._labels, kind="stable"), ends[:-1])
+        return members_of(self._assignment.labels, self._assignment.n_clusters)
 
-    def alone(self, cluster: int) -> LabelledRows[S, R]:
-        return self._engine.among(self._rows[cluster])
+    def alone(self, cluster: int) -> LabelledRows[S]:
+        """The rows of one cluster."""
+        return self._all.among(self._rows[cluster])
 
     def divided(self, assignment: Assignment, cluster: int, side: Assignment) -> Assignment:
-        return self._engine.divided(assignment, self._rows[cluster][side.labels == 1])
+        """``assignment`` after rows of ``cluster`` have gone to a new cluster, the last one.
 
-
-def _inside(assignment: Assignment) -> tuple[Labels, int]:
-    return assignment.labels, assignment.n_clusters
+        ``side`` is an assignment of that cluster's rows to 0 and 1; rows of 1 go.
+        """
+        return self._all.divided(assignment, self._rows[cluster][side.labels == 1])
 
 
 def _median(values: Floats, weights: Floats) -> float:
@@ -147,6 +163,6 @@ def _median(values: Floats, weights: Floats) -> float:
     return float(values[order[np.searchsorted(below, below[-1] / 2)]])
 
 
-def halves_along(projected: NDArray[np.float64]) -> Labels:
+def halves_along(projected: Floats) -> Labels:
     """Which of mean ± step along the axis is nearer: the side of the mean that a row lies on."""
     return (projected < 0).astype(np.int32)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
 from kfree.core.masses import Masses
@@ -17,7 +16,7 @@ from kfree.core.row_costs import MeanRowCosts
 from kfree.core.sites import Sites
 from kfree.core.spaces import DUAL
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels, Stats
+from kfree.core.stats import Floats, Index, Labels, Mask, Stats
 from kfree.engines.by_distances import ByDistances
 from kfree.engines.kernel.gram import Gram
 from kfree.engines.kernel.sums import LEAST_SHARE, NOWHERE, KernelSums
@@ -73,7 +72,7 @@ class KernelRows(ByDistances):
     def given(self) -> ArrayOrCSR:
         return self.index
 
-    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, NDArray[np.bool_] | None]:
+    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, Mask | None]:
         everyone = np.arange(self.n_rows)
         labels = self._offsets(everyone, sites.centres).argmin(axis=0).astype(np.int32)
         sq_dist = self.distances_to_own(everyone, labels, sites.centres)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from kfree.core.assignment import Assignment
 from kfree.core.blocks import blocks
@@ -17,7 +16,7 @@ from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels, Stats, totals
+from kfree.core.stats import Floats, Index, Labels, Mask, Stats, totals
 from kfree.engines.by_distances import ByDistances
 from kfree.engines.contract import Pass, Picks
 from kfree.engines.local.rows import LocalRows
@@ -43,7 +42,7 @@ class BregmanRows(ByDistances, LocalRows):
     def among(self, index: Index) -> BregmanRows:
         return BregmanRows(self.name, *self.copied(index), self._divergence, self.n_threads)
 
-    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, NDArray[np.bool_] | None]:
+    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, Mask | None]:
         labels = self._nearest(sites.centres)
         sq_dist = self.distances_to_own(np.arange(self.n_rows), labels, sites.centres)
         is_far = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels, Stats, Used, totals
+from kfree.core.stats import Floats, Index, Labels, Mask, Stats, Used, totals
 from kfree.engines.contract import MemoryRows, Pass
 from kfree.engines.local.rows import LocalRows, open_rows_here
 from kfree.engines.moves import NEARLY
@@ -33,13 +33,6 @@ def numbered(names: NDArray[Any]) -> tuple[NDArray[Any], Index]:
     place = np.empty(len(distinct), dtype=np.int64)
     place[by_appearance] = np.arange(len(distinct))
     return distinct[by_appearance], place[number]
-
-
-class LocalPenalty(Protocol):
-    """What a group pays for each site that it uses; an objective says so."""
-
-    @property
-    def lam_local(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -80,7 +73,7 @@ class GroupedRows(LocalRows):
         super().__init__(name, X, weight, frame, n_threads)
         self.group, self.n_groups = group, int(group.max()) + 1
         self._grouped = implementation(name, "groups")
-        self._penalties: LocalPenalty | None = None
+        self.lam_local = np.inf
         self._member: Index = np.argsort(group, kind="stable")
         self._begin: Index = np.searchsorted(group[self._member], np.arange(self.n_groups + 1))
         self._counts = self.weights(np.arange(self.n_rows)) > 0
@@ -109,14 +102,10 @@ class GroupedRows(LocalRows):
     def n_distances(self, number: int) -> None:
         self._counter[0] = number
 
-    @property
-    def lam_local(self) -> float:
-        return np.inf if self._penalties is None else self._penalties.lam_local
-
-    def penalised(self, penalties: LocalPenalty) -> GroupedRows:
-        """The same rows, and one count of distances, where a local cluster costs what ``penalties`` say."""
+    def penalised(self, lam_local: float) -> GroupedRows:
+        """The same rows, and one count of distances, where a group pays ``lam_local`` for each site that it uses."""
         rows = copy.copy(self)
-        rows._penalties = penalties
+        rows.lam_local = lam_local
         return rows
 
     def members(self, group: int) -> Index:
@@ -155,7 +144,7 @@ class GroupedRows(LocalRows):
                 break
         return self.among(np.concatenate(chosen))
 
-    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, NDArray[np.bool_] | None]:
+    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, Mask | None]:
         labels, sq_dist = self.allot(sites, None, None)
         return labels, sq_dist, self.sums_of(labels, sq_dist, len(sites.uids)), None
 

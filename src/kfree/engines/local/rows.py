@@ -7,7 +7,6 @@ from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
 from kfree.core.hashing import Fingerprints
@@ -15,7 +14,7 @@ from kfree.core.masses import Masses
 from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR, taken
-from kfree.core.stats import Floats, Index, Labels, Stats, first_row_that_counts
+from kfree.core.stats import Floats, Index, Labels, Mask, Stats, first_row_that_counts
 from kfree.core.sum_tree import Node
 from kfree.engines.contract import MemoryRows, Pass, Rows, centred_frame
 from kfree.engines.moves import until_at_rest
@@ -103,7 +102,7 @@ class LocalRows(MemoryRows):
     def given(self) -> ArrayOrCSR:
         return self.X
 
-    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, NDArray[np.bool_] | None]:
+    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, Mask | None]:
         centres, uids = _contiguous(sites.centres), np.ascontiguousarray(sites.uids)
         labels, sq_dist = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         is_far = None if lam == np.inf else np.empty(self.n_rows, dtype=bool)

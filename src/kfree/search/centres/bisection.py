@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.sites import Sites
 from kfree.core.spaces import Space
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Floats, Index, Mask, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.moves import Bisection
-from kfree.search.centres.state import SplitMergeObjective, State
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.state import State
 
 # Rounds of power iteration. The axis is a place to start from; 2-means finds the two halves.
 AXIS_ROUNDS = 8
@@ -38,9 +38,9 @@ class Bisections:
         centres[self.clusters[chosen]] = self.centres[2 * chosen]
         return sites.moved(centres).born(np.vstack([centres, self.centres[2 * chosen + 1]]))
 
-    def cut(self, state: State, chosen: Index, objective: SplitMergeObjective) -> State:
+    def cut(self, state: State, chosen: Index, objective: DPMeansObjective) -> State:
         """The state in which the ``chosen`` clusters are split and no other row has moved."""
-        whole, n_before = self.clusters[chosen], len(state.stats.n)
+        whole, n_before = self.clusters[chosen], state.n_clusters
         stats = state.stats.copy()
         stats.put(whole, self.stats.take(2 * chosen))
         stats = stats.followed_by(self.stats.take(2 * chosen + 1))
@@ -53,8 +53,8 @@ class Bisections:
 def bisect(
     state: State,
     rows: MemoryRows,
-    objective: SplitMergeObjective,
-    wanted: NDArray[np.bool_] | None = None,
+    objective: DPMeansObjective,
+    wanted: Mask | None = None,
     restless: float = 0.0,
 ) -> Bisections:
     """Split every cluster of ``state``, or those that are ``wanted`` (k,), in two.
@@ -94,9 +94,7 @@ def _principal_axes(sides: Bisection, means: Floats, radius: Floats, rows: Memor
     return axis
 
 
-def _two_means(
-    sides: Bisection, pairs: Floats, objective: SplitMergeObjective, restless: float
-) -> tuple[Floats, Stats]:
+def _two_means(sides: Bisection, pairs: Floats, objective: DPMeansObjective, restless: float) -> tuple[Floats, Stats]:
     """K-means within every cluster, from two sites each; a cluster in which few rows change sides is not iterated
     further.
 

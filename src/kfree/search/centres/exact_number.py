@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Move
-from kfree.search.centres.refine import CONVERGE, Exchange
+from kfree.search.centres.refine import CONVERGE, exchange_rows
 from kfree.search.centres.split_merge import Budget, no_gain
-from kfree.search.centres.state import SplitMergeObjective, State, recentred
+from kfree.search.centres.state import State, after_merges, recentred
 from kfree.search.loop import Descent, descend
 
 
 def crossing(fewer: State, more: State) -> float:
     """The penalty at which two states with different numbers of clusters cost the same."""
-    return (fewer.inertia - more.inertia) / (len(more.stats.n) - len(fewer.stats.n))
+    return (fewer.inertia - more.inertia) / (more.n_clusters - fewer.n_clusters)
 
 
 def around(k: int, found: Sequence[State]) -> list[State]:
     """The states with the largest number of clusters below k and the smallest above, where there are such."""
-    by_number = sorted(found, key=lambda state: len(state.stats.n))
-    fewer = [state for state in by_number if len(state.stats.n) < k][-1:]
-    return [*fewer, *[state for state in by_number if len(state.stats.n) > k][:1]]
+    by_number = sorted(found, key=lambda state: state.n_clusters)
+    fewer = [state for state in by_number if state.n_clusters < k][-1:]
+    return [*fewer, *[state for state in by_number if state.n_clusters > k][:1]]
 
 
 def with_exactly(
     k: int,
     near: Sequence[State],
     rows: MemoryRows,
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     max_iter: int,
     budget: Budget,
 ) -> Descent[State]:
@@ -42,27 +42,24 @@ def with_exactly(
     It has another number only where clusters cannot be split, as with too few distinct rows.
     """
     starts = [with_number(k, state, rows, objective) for state in near]
-    best = min(starts, key=lambda state: (abs(len(state.stats.n) - k), state.cost))
-    moves: list[Move[SplitMergeObjective]] = [CONVERGE, Exchange(), Relocate()]
+    best = min(starts, key=lambda state: (abs(state.n_clusters - k), state.cost))
+    moves: list[Move] = [CONVERGE, exchange_rows, relocate]
     return descend(best, moves, rows, objective, max_iter, no_gain, budget)
 
 
-@dataclass(frozen=True)
-class Relocate:
+def relocate(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """Split the cluster that gains most, then merge the cheapest pair."""
-
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
-        more = _split(state, 1, rows, objective)
-        if more is None or len(more.stats.n) != len(state.stats.n) + 1:
-            return state
-        new = _merged(more, 1, rows, objective)
-        return new if len(new.stats.n) == len(state.stats.n) else state
+    more = _split(state, 1, rows, objective)
+    if more is None or more.n_clusters != state.n_clusters + 1:
+        return state
+    new = _merged(more, 1, rows, objective)
+    return new if new.n_clusters == state.n_clusters else state
 
 
-def with_number(k: int, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+def with_number(k: int, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """k clusters: the cheapest pairs are merged, or the clusters split that gain most, and k-means follows."""
-    for _ in range(2 * abs(len(state.stats.n) - k)):
-        n_found = len(state.stats.n)
+    for _ in range(2 * abs(state.n_clusters - k)):
+        n_found = state.n_clusters
         if n_found == k:
             break
         at_once = max(1, abs(n_found - k) // 2)
@@ -73,17 +70,13 @@ def with_number(k: int, state: State, rows: MemoryRows, objective: SplitMergeObj
     return state
 
 
-def _merged(state: State, n_merges: int, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+def _merged(state: State, n_merges: int, rows: MemoryRows, objective: DPMeansObjective) -> State:
     merges = agglomerate(state.stats, objective)
-    stats, alive = state.stats.copy(), np.ones(len(state.stats.n), dtype=bool)
-    for (a, b), cost in zip(merges.pairs[:n_merges], merges.costs[:n_merges], strict=True):
-        stats.absorb(a, b, cost)
-        alive[b] = False
-    sites = state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
+    sites = after_merges(state, merges.pairs[:n_merges], merges.costs[:n_merges], objective)
     return CONVERGE.start(sites, rows, objective)
 
 
-def _split(state: State, n_splits: int, rows: MemoryRows, objective: SplitMergeObjective) -> State | None:
+def _split(state: State, n_splits: int, rows: MemoryRows, objective: DPMeansObjective) -> State | None:
     halves = bisect(state, rows, objective)
     by_gain = np.argsort(-halves.gain, kind="stable")[: np.count_nonzero(halves.gain > 0)]
     if not len(by_gain):

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Stats
 from kfree.engines.contract import MemoryRows, Rows, VisitingOrder
-from kfree.search.centres.state import Objective, State, at_means, occupied, recentred, state_of
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.state import State, assigned, at_means, occupied, recentred, state_of
 
-O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
-
-
-class Move(Protocol[O_contra]):
-    """A step of a search; a move that finds nothing to do returns the state that it was given."""
-
-    def __call__(self, state: State, rows: MemoryRows, objective: O_contra) -> State: ...
+# A step of a search; a move that finds nothing to do returns the state that it was given.
+Move = Callable[[State, MemoryRows, DPMeansObjective], State]
 
 
 @dataclass(frozen=True)
@@ -32,30 +28,23 @@ class Sweep:
     order: VisitingOrder | None = None
     max_clusters: int | None = None
 
-    def __call__(self, state: State, rows: Rows, objective: Objective) -> State:
+    def __call__(self, state: State, rows: Rows, objective: DPMeansObjective) -> State:
         return self.start(recentred(state, objective), rows, objective)
 
-    def start(self, sites: Sites, rows: Rows, objective: Objective) -> State:
+    def start(self, sites: Sites, rows: Rows, objective: DPMeansObjective) -> State:
         """The sweep from given sites."""
         room = rows.n_rows if self.max_clusters is None else max(self.max_clusters - len(sites.uids), 0)
         return state_of(sites, rows.sweep(sites, objective.lam, self.order, room), objective)
 
 
-@dataclass(frozen=True)
-class Lloyd:
+def lloyd(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """One iteration of k-means, which keeps k: empty clusters are moved to the rows that lie farthest off."""
-
-    def __call__(self, state: State, rows: MemoryRows, objective: Objective) -> State:
-        stats = state.stats
-        if (stats.n > 0).all():
-            rows.expect_means()
-        else:
-            stats = _relocated(state, rows)
-        return self.start(at_means(state.sites, stats, objective), rows, objective)
-
-    def start(self, sites: Sites, rows: MemoryRows, objective: Objective) -> State:
-        """The iteration from given sites."""
-        return state_of(sites, rows.nearest(sites), objective)
+    stats = state.stats
+    if (stats.n > 0).all():
+        rows.expect_means()
+    else:
+        stats = _relocated(state, rows)
+    return assigned(at_means(state.sites, stats, objective), rows, objective)
 
 
 @dataclass(frozen=True)
@@ -65,18 +54,17 @@ class Converge:
 
     least_gain: float = 0.0
 
-    def __call__(self, state: State, rows: MemoryRows, objective: Objective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
         new = self.start(recentred(state, objective), rows, objective)
         return new if new.cost < (1.0 - self.least_gain) * state.cost else state
 
-    def start(self, sites: Sites, rows: MemoryRows, objective: Objective) -> State:
+    def start(self, sites: Sites, rows: MemoryRows, objective: DPMeansObjective) -> State:
         """The same from given sites."""
-        state = state_of(sites, rows.nearest(sites), objective)
+        state = assigned(sites, rows, objective)
         while True:
             if (state.stats.n > 0).all():
                 rows.expect_means()
-            sites = recentred(state, objective)
-            new = state_of(sites, rows.nearest(sites), objective)
+            new = assigned(recentred(state, objective), rows, objective)
             if not new.cost < (1.0 - self.least_gain) * state.cost:
                 return occupied(new if new.cost <= state.cost else state, rows, objective)
             state = new

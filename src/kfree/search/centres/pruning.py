@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kfree.core.stats import Index
+from kfree.core.stats import Index, Mask
 from kfree.engines.contract import MemoryRows
 from kfree.engines.moves import DeletionCosts
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.moves import Converge
-from kfree.search.centres.state import Objective, State, recentred
-from kfree.search.loop import Clock, always
+from kfree.search.centres.state import State, recentred
+from kfree.search.loop import UNWATCHED, Watch
 
 # This share of the clusters may be removed at a time although no single removal lowers J: its cost is known only after
 # k-means on the others.
@@ -24,30 +24,30 @@ PATIENCE = 2
 def pruned(
     state: State,
     rows: MemoryRows,
-    objective: Objective,
+    objective: DPMeansObjective,
     max_clusters: int | None = None,
-    in_time: Clock = always,
+    watch: Watch = UNWATCHED,
     share: float = SHARE,
 ) -> State:
     """The best state with at most ``max_clusters`` found while pruning ``state``, up to ``share`` of them at a time.
 
-    Out of time, it ends as soon as the limit is kept.
+    Where ``watch`` says that a search may not go on, it ends as soon as the limit is kept.
     """
     limit = rows.n_rows if max_clusters is None else max_clusters
     best, n_idle, costs = state, 0, None
-    while len(state.stats.n) > 1 and ((n_idle < PATIENCE and in_time()) or len(state.stats.n) > limit):
+    while state.n_clusters > 1 and ((n_idle < PATIENCE and watch.may_go_on()) or state.n_clusters > limit):
         costs = costs or rows.deletion_costs()
         costs.update(state.assignment, state.sites)
         dead = independent_deaths(costs, objective.lam, share)
         state = ROUGHLY.start(recentred(state, objective).kept(~dead), rows, objective)
-        if state.cost < best.cost or len(best.stats.n) > limit:
+        if state.cost < best.cost or best.n_clusters > limit:
             best, n_idle = state, 0
         else:
             n_idle += 1
     return best
 
 
-def independent_deaths(deletion: DeletionCosts, lam: float, share: float = 0.0) -> NDArray[np.bool_]:
+def independent_deaths(deletion: DeletionCosts, lam: float, share: float = 0.0) -> Mask:
     """The cheapest clusters, none of which another one's rows would go to.
 
     All that cost less than ``lam``, and of the others up to ``share`` of the clusters, one at least if share > 0.

@@ -12,11 +12,12 @@ import numpy as np
 
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Converge
 from kfree.search.centres.pruning import independent_deaths
-from kfree.search.centres.state import Objective, SplitMergeObjective, State, occupied, recentred, state_of
+from kfree.search.centres.state import State, after_merges, assigned, occupied_at, recentred
 
 # What a move must gain, as a share of the cost, to be more than rounding.
 LEAST_GAIN = 1e-12
@@ -26,31 +27,28 @@ CONVERGE = Converge(1e-5)
 MOST_ROUNDS = 100
 
 
-@dataclass(frozen=True)
-class Exchange:
+def exchange_rows(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """Rows move to the cluster where they cost least, with the shift of both centres included (Hartigan 1975).
 
     delta = w·n_b/(n_b + w)·d_b² − w·n_a/(n_a − w)·d_a². No row can then be nearer to another centre either.
     """
-
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
-        if len(state.stats.n) < 2:
-            return state
-        assignment, stats = state.assignment, state.stats
-        centres = objective.centres(stats, previous=state.sites.centres)
-        for _ in range(MOST_ROUNDS):
-            moved = rows.exchange(assignment, centres, stats, objective.row_costs, LEAST_GAIN * state.cost)
-            if moved is None:
-                break
-            assignment, stats = moved, rows.sums(moved)
-            centres = objective.centres(stats, previous=centres)
-        if assignment is state.assignment:
-            return state
-        sites = state.sites.moved(centres)
-        return occupied(state_of(sites, rows.nearest(sites), objective), rows, objective)
+    if state.n_clusters < 2:
+        return state
+    assignment, stats = state.assignment, state.stats
+    centres = objective.centres(stats, previous=state.sites.centres)
+    for _ in range(MOST_ROUNDS):
+        moved = rows.exchange(assignment, centres, stats, objective.row_costs, LEAST_GAIN * state.cost)
+        if moved is None:
+            break
+        assignment, stats = moved, rows.sums(moved)
+        centres = objective.centres(stats, previous=centres)
+    if assignment is state.assignment:
+        return state
+    sites = state.sites.moved(centres)
+    return occupied_at(sites, rows, objective)
 
 
-def exchanged(state: State, rows: MemoryRows, objective: Objective) -> State:
+def exchanged(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """The same with all rows compared with all clusters, which takes few passes: for few rows.
 
     There are several clusters, and none is empty.
@@ -63,50 +61,39 @@ def exchanged(state: State, rows: MemoryRows, objective: Objective) -> State:
         stats = rows.sums(rows.assignment(labels, len(centres)))
         centres = objective.centres(stats, previous=centres)
     sites = state.sites.moved(centres)
-    return state_of(sites, rows.nearest(sites), objective)
+    return assigned(sites, rows, objective)
 
 
-@dataclass(frozen=True)
-class Merge:
+def merge_clusters(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """Merge the cheapest pairs: delta = n_a·n_b/(n_a + n_b)·‖μ_a − μ_b‖² − lam."""
-
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
-        near = self._near_enough(state, rows, objective)
-        merges = agglomerate(state.stats.take(near), objective, below=objective.lam)
-        if not len(merges.pairs):
-            return state
-        stats, alive = state.stats.copy(), np.ones(len(state.stats.n), dtype=bool)
-        for (a, b), cost in zip(near[merges.pairs], merges.costs, strict=True):
-            stats.absorb(a, b, cost)
-            alive[b] = False
-        sites = state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
-        return CONVERGE.start(sites, rows, objective)
-
-    @staticmethod
-    def _near_enough(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> Index:
-        """Clusters that have any other so near that merging with the smallest one there would lower J."""
-        if len(state.stats.n) < 2:
-            return np.arange(len(state.stats.n))
-        sizes = objective.sizes(state.stats)
-        centres = objective.centres(state.stats, previous=state.sites.centres)
-        least = sizes * sizes.min() / (sizes + sizes.min()) * rows.gaps(centres)
-        return np.flatnonzero(least < objective.most_saved_by_merging(state.stats))
+    near = _near_enough(state, rows, objective)
+    merges = agglomerate(state.stats.take(near), objective, below=objective.lam)
+    if not len(merges.pairs):
+        return state
+    return CONVERGE.start(after_merges(state, near[merges.pairs], merges.costs, objective), rows, objective)
 
 
-@dataclass(frozen=True)
-class Death:
+def _near_enough(state: State, rows: MemoryRows, objective: DPMeansObjective) -> Index:
+    """Clusters that have any other so near that merging with the smallest one there would lower J."""
+    if state.n_clusters < 2:
+        return np.arange(state.n_clusters)
+    sizes = objective.sizes(state.stats)
+    centres = objective.centres(state.stats, previous=state.sites.centres)
+    least = sizes * sizes.min() / (sizes + sizes.min()) * rows.gaps(centres)
+    return np.flatnonzero(least < objective.most_saved_by_merging(state.stats))
+
+
+def delete_clusters(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """Remove a cluster; its rows join their second-nearest centres: delta ≤ Σ w·(second − nearest squared distance) −
     lam."""
-
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
-        if len(state.stats.n) < 2:
-            return state
-        costs = rows.deletion_costs()
-        costs.update(state.assignment, state.sites)
-        dead = independent_deaths(costs, objective.lam)
-        if not dead.any():
-            return state
-        return CONVERGE.start(recentred(state, objective).kept(~dead), rows, objective)
+    if state.n_clusters < 2:
+        return state
+    costs = rows.deletion_costs()
+    costs.update(state.assignment, state.sites)
+    dead = independent_deaths(costs, objective.lam)
+    if not dead.any():
+        return state
+    return CONVERGE.start(recentred(state, objective).kept(~dead), rows, objective)
 
 
 @dataclass(frozen=True)
@@ -115,7 +102,7 @@ class Split:
 
     max_clusters: int | None = None
 
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
         bisections = bisect(state, rows, objective)
         pays = _highest(bisections.gain, objective.lam)
         chosen = pays[: _room(state, self.max_clusters)]
@@ -130,7 +117,7 @@ class Birth:
 
     max_clusters: int | None = None
 
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
         centres = objective.centres(state.stats, previous=state.sites.centres)
         pays = rows.best_departures(
             state.assignment, centres, state.stats, objective.row_costs, objective.birth_penalty
@@ -149,7 +136,7 @@ def _highest(gain: Floats, penalty: float) -> Index:
 
 
 def _room(state: State, max_clusters: int | None) -> int | None:
-    return None if max_clusters is None else max(max_clusters - len(state.stats.n), 0)
+    return None if max_clusters is None else max(max_clusters - state.n_clusters, 0)
 
 
 def _refusing(state: State, pays: Index) -> State:

@@ -9,7 +9,8 @@ import numpy as np
 from kfree.core.memory import require_memory
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
-from kfree.search.centres.state import Objective, one_cluster
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.state import one_cluster
 from kfree.search.loop import require_finite
 
 # Seeds, and the sums and centres of what is to follow.
@@ -47,7 +48,7 @@ def random_rows(rows: MemoryRows, n_clusters: int, rng: np.random.RandomState) -
     return rows.rows(rng.choice(rows.n_rows, n_clusters, replace=False, p=weight / weight.sum()))
 
 
-def farthest_first(rows: MemoryRows, objective: Objective, target_k: int) -> float:
+def farthest_first(rows: MemoryRows, objective: DPMeansObjective, target_k: int) -> float:
     """The penalty at which a sweep opens about ``target_k`` clusters (Kulis & Jordan 2012, §6.1).
 
     T starts as the global mean; ``target_k`` times, the row farthest from T joins it. The penalty is what the last

@@ -16,12 +16,21 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.core.stats import Index
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.bisection import Bisections, bisect
 from kfree.search.centres.moves import Move
 from kfree.search.centres.pruning import ROUGHLY, SHARE, pruned
-from kfree.search.centres.refine import CONVERGE, LEAST_GAIN, Birth, Death, Exchange, Merge, Split
-from kfree.search.centres.state import SplitMergeObjective, State, occupied, one_cluster, recentred, state_of
-from kfree.search.loop import UNWATCHED, Clock, Descent, Watch, always, descend, require_finite
+from kfree.search.centres.refine import (
+    CONVERGE,
+    LEAST_GAIN,
+    Birth,
+    Split,
+    delete_clusters,
+    exchange_rows,
+    merge_clusters,
+)
+from kfree.search.centres.state import State, occupied_at, one_cluster, recentred
+from kfree.search.loop import UNWATCHED, Descent, Watch, descend, require_finite
 
 # While growing, a cluster is split if that saves this share of the penalty. This over-splits; pruning follows.
 SPLIT_MARGIN = 0.6
@@ -56,7 +65,7 @@ class Budget(Watch):
 
 def split_merge(
     rows: MemoryRows,
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     sites: Sites | None,
     max_iter: int,
     max_clusters: int | None,
@@ -69,21 +78,21 @@ def split_merge(
     where all others have one row each: compound moves split and close a share of those alone.
     """
     start = one_cluster(rows, objective) if sites is None else sites
-    state = occupied(state_of(start, rows.nearest(start), objective), rows, objective)
+    state = occupied_at(start, rows, objective)
     require_finite(state.cost)
     if divisible is not None:
-        state = grown(state, rows, objective, max_clusters, budget.may_go_on, divisible)
+        state = grown(state, rows, objective, max_clusters, budget, divisible)
     elif sites is None:
         grow = grown if budget.deadline == np.inf else grown_in_haste
-        state = grow(state, rows, objective, max_clusters, in_time=budget.may_go_on)
-    moves: list[Move[SplitMergeObjective]] = [
+        state = grow(state, rows, objective, max_clusters, budget)
+    moves: list[Move] = [
         CONVERGE,
-        Exchange(),
-        Merge(),
-        Death(),
+        exchange_rows,
+        merge_clusters,
+        delete_clusters,
         Split(max_clusters),
         Birth(max_clusters),
-        Oversplit(max_clusters, budget.may_go_on, 1.0 if divisible is None else divisible),
+        Oversplit(max_clusters, budget, 1.0 if divisible is None else divisible),
         Perturb(budget, max_clusters),
     ]
     return descend(state, moves, rows, objective, max_iter, no_gain, budget)
@@ -92,41 +101,41 @@ def split_merge(
 def grown(
     state: State,
     rows: MemoryRows,
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     max_clusters: int | None,
-    in_time: Clock = always,
+    watch: Watch = UNWATCHED,
     divisible: float = 1.0,
 ) -> State:
     """Repeated bisection while a split saves enough, then pruning; or ``state`` if that costs less."""
-    start, wanted = state, np.ones(len(state.stats.n), dtype=bool)
-    while wanted.any() and in_time():
+    start, wanted = state, np.ones(state.n_clusters, dtype=bool)
+    while wanted.any() and watch.may_go_on():
         bisections = bisect(state, rows, objective, wanted, RESTLESS)
         chosen = np.flatnonzero(bisections.gain > SPLIT_MARGIN * objective.lam)
-        wanted = np.zeros(len(state.stats.n) + len(chosen), dtype=bool)
-        wanted[bisections.clusters[chosen]], wanted[len(state.stats.n) :] = True, True
+        wanted = np.zeros(state.n_clusters + len(chosen), dtype=bool)
+        wanted[bisections.clusters[chosen]], wanted[state.n_clusters :] = True, True
         state = bisections.cut(state, chosen, objective)
-    if in_time():
+    if watch.may_go_on():
         state = ROUGHLY.start(recentred(state, objective), rows, objective)
-    return cheaper(start, pruned(state, rows, objective, max_clusters, in_time, divisible * SHARE))
+    return cheaper(start, pruned(state, rows, objective, max_clusters, watch, divisible * SHARE))
 
 
 def grown_in_haste(
-    state: State, rows: MemoryRows, objective: SplitMergeObjective, max_clusters: int | None, in_time: Clock
+    state: State, rows: MemoryRows, objective: DPMeansObjective, max_clusters: int | None, watch: Watch
 ) -> State:
     """``grown`` on a sample of the rows, then on larger ones, at last on all; each begins where the last one ended.
 
     So a good state is available early.
     """
     sites, rng, n_rows = state.sites, np.random.RandomState(0), LEAST_SAMPLE
-    while 2 * n_rows <= rows.n_counting and in_time():
+    while 2 * n_rows <= rows.n_counting and watch.may_go_on():
         sample = rows.sample(n_rows, rng, one_cluster(rows, objective))
         assert sample is not None  # there are more rows than that
         penalised = replace(objective, lam=sample.total_weight / rows.total_weight * objective.lam)
-        some = occupied(state_of(sites, sample.nearest(sites), penalised), sample, penalised)
-        sites = recentred(grown(some, sample, penalised, max_clusters, in_time=in_time), penalised)
+        some = occupied_at(sites, sample, penalised)
+        sites = recentred(grown(some, sample, penalised, max_clusters, watch), penalised)
         n_rows *= TIMES_LARGER
-    everyone = occupied(state_of(sites, rows.nearest(sites), objective), rows, objective)
-    return cheaper(state, grown(everyone, rows, objective, max_clusters, in_time=in_time))
+    everyone = occupied_at(sites, rows, objective)
+    return cheaper(state, grown(everyone, rows, objective, max_clusters, watch))
 
 
 def cheaper(one: State, other: State) -> State:
@@ -140,15 +149,15 @@ class Oversplit:
     relocation."""
 
     max_clusters: int | None = None
-    in_time: Clock = always
+    watch: Watch = UNWATCHED
     divisible: float = 1.0
 
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
         bisections = bisect(state, rows, objective, restless=RESTLESS)
         by_gain = np.argsort(-bisections.gain, kind="stable")[: np.count_nonzero(bisections.gain > 0)]
         n_divisible = self.divisible * len(bisections.gain)
         sizes = {min(max(1, round(share * n_divisible)), len(by_gain)) for share in SHARES}
-        cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}) if self.in_time())
+        cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}) if self.watch.may_go_on())
         return _first_that_pays(cuts, bisections, state, rows, objective, self.max_clusters, self.divisible)
 
 
@@ -159,7 +168,7 @@ class Perturb:
     budget: Budget
     max_clusters: int | None = None
 
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
         if not self.budget.patience:
             return state
         bisections = bisect(state, rows, objective, restless=RESTLESS)
@@ -179,7 +188,7 @@ def _first_that_pays(
     bisections: Bisections,
     state: State,
     rows: MemoryRows,
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     max_clusters: int | None,
     divisible: float = 1.0,
 ) -> State:

@@ -3,50 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from kfree.core.assignment import Assignment
-from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
-from kfree.core.spaces import Space
-from kfree.core.stats import Floats, Stats, exact_sum
+from kfree.core.stats import Floats, Index, Stats, exact_sum
 from kfree.engines.contract import Pass, Rows
-
-
-class Objective(Protocol):
-    """The part of an objective that a search uses."""
-
-    @property
-    def lam(self) -> float: ...
-
-    @property
-    def space(self) -> Space: ...
-
-    def cost(self, stats: Stats) -> float: ...
-
-    def centres(self, stats: Stats, previous: Floats) -> Floats: ...
-
-
-class SplitMergeObjective(Objective, Protocol):
-    """The further part of an objective that split-merge search uses."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def row_costs(self) -> type[RowCosts]: ...
-
-    def sizes(self, stats: Stats) -> Floats: ...
-
-    def least_cost(self, stats: Stats, sites: Floats) -> Floats: ...
-
-    def most_saved_by_merging(self, stats: Stats) -> Floats: ...
-
-    @property
-    def birth_penalty(self) -> float: ...
-
-    def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats: ...
+from kfree.objectives.dp_means import DPMeansObjective
 
 
 @dataclass(frozen=True)
@@ -66,6 +30,10 @@ class State:
     was_full: bool = False
 
     @property
+    def n_clusters(self) -> int:
+        return len(self.stats.n)
+
+    @property
     def inertia(self) -> float:
         """Squared distances alone."""
         return exact_sum(self.stats.sse)
@@ -81,13 +49,13 @@ class State:
         )
 
 
-def one_cluster(rows: Rows, objective: Objective) -> Sites:
+def one_cluster(rows: Rows, objective: DPMeansObjective) -> Sites:
     """A single site at the mean of all rows (under cosine at their mean direction, else at the first row)."""
     start = Sites.of(rows.first_point()[None, :])
     return start.moved(objective.centres(rows.nearest(start).stats, previous=start.centres))
 
 
-def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
+def state_of(sites: Sites, done: Pass, objective: DPMeansObjective) -> State:
     """The state that a pass against ``sites`` ended in, newborn clusters included."""
     n_born = len(done.centres) - len(sites.uids)
     return State(
@@ -100,7 +68,12 @@ def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
     )
 
 
-def at_means(sites: Sites, stats: Stats, objective: Objective) -> Sites:
+def assigned(sites: Sites, rows: Rows, objective: DPMeansObjective) -> State:
+    """Every row with its nearest site."""
+    return state_of(sites, rows.nearest(sites), objective)
+
+
+def at_means(sites: Sites, stats: Stats, objective: DPMeansObjective) -> Sites:
     """Sites at the means of their rows, in number unchanged; one without rows stays where it is.
 
     Raises where a sum of rows overflows. The cost may be finite even so: it is about the old sites, and no row need be
@@ -115,30 +88,46 @@ def at_means(sites: Sites, stats: Stats, objective: Objective) -> Sites:
     return sites.moved(centres)
 
 
-def recentred(state: State, objective: Objective) -> Sites:
+def after_merges(state: State, pairs: Index, costs: Floats, objective: DPMeansObjective) -> Sites:
+    """Sites at the means of their rows after merges of ``pairs`` (m, 2), which add ``costs`` (m,) to the SSE.
+
+    Clusters without weight are deleted.
+    """
+    stats, alive = state.stats.copy(), state.stats.n > 0
+    for (a, b), cost in zip(pairs, costs, strict=True):
+        stats.absorb(a, b, cost)
+        alive[b] = False
+    return state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
+
+
+def recentred(state: State, objective: DPMeansObjective) -> Sites:
     """Sites at the means of their rows; clusters without weight are deleted."""
     moved = state.sites.moved(objective.centres(state.stats, previous=state.sites.centres))
     return moved.kept(state.stats.n > 0)
 
 
-def occupied(state: State, rows: Rows, objective: Objective) -> State:
+def occupied(state: State, rows: Rows, objective: DPMeansObjective) -> State:
     """The same rows without the clusters that hold none of weight; their other rows go to the nearest of the rest.
 
     Moves rely on it: they number clusters as ``state`` does and then recentre it, which deletes empty ones.
     """
     while not (state.stats.n > 0).all():
-        sites = state.sites.kept(state.stats.n > 0)
-        state = state_of(sites, rows.nearest(sites), objective)
+        state = assigned(state.sites.kept(state.stats.n > 0), rows, objective)
     return state
 
 
-def settle(state: State, rows: Rows, objective: Objective) -> State:
+def occupied_at(sites: Sites, rows: Rows, objective: DPMeansObjective) -> State:
+    """Every row with its nearest site, without sites that hold no weight."""
+    return occupied(assigned(sites, rows, objective), rows, objective)
+
+
+def settle(state: State, rows: Rows, objective: DPMeansObjective) -> State:
     """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted.
 
     Centres stay where they are if their means cost more: rounding them may, where rows are very heavy.
     """
     for sites in (recentred(state, objective), state.sites):
-        new = occupied(state_of(sites, rows.nearest(sites), objective), rows, objective)
+        new = occupied_at(sites, rows, objective)
         if new.cost <= state.cost:
             break
     return new

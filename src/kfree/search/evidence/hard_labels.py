@@ -11,7 +11,7 @@ import numpy as np
 
 from kfree.core.assignment import Assignment
 from kfree.core.rules import Rule
-from kfree.engines.cost_rules.contract import CostRuleEngine
+from kfree.engines.cost_rules.labelled import LabelledRows
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.loop import Costed
 
@@ -43,20 +43,20 @@ class HardClustering(Generic[S]):
 
 
 def clustering_of(
-    assignment: Assignment, stats: S, engine: CostRuleEngine[S], objective: FreeEnergy[S], rule: Rule | None = None
+    assignment: Assignment, stats: S, rows: LabelledRows[S], objective: FreeEnergy[S], rule: Rule | None = None
 ) -> HardClustering[S]:
     """The clustering without its empty clusters."""
     alive = stats.n > 0
     if not alive.all():
         numbers = (np.cumsum(alive) - 1).astype(np.int32)
-        assignment, stats = engine.renumbered(assignment, numbers, int(alive.sum())), stats.take(alive)
+        assignment, stats = rows.renumbered(assignment, numbers, int(alive.sum())), stats.take(alive)
         rule = None if rule is None else rule.take(alive)
     return HardClustering(assignment, stats, objective.free_energy(stats), rule)
 
 
-def clustering_by(assignment: Assignment, engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
+def clustering_by(assignment: Assignment, rows: LabelledRows[S], objective: FreeEnergy[S]) -> HardClustering[S]:
     """The same, with statistics computed from the rows."""
-    return clustering_of(assignment, engine.stats_of(assignment), engine, objective)
+    return clustering_of(assignment, rows.stats_of(assignment), rows, objective)
 
 
 def gains(old: float, new: float, least: float = LEAST_GAIN) -> bool:
@@ -75,10 +75,8 @@ class Update:
     target: float = np.inf
     most_steps: float = np.inf
 
-    def __call__(
-        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
-    ) -> HardClustering[S]:
-        return until_no_gain(state, lambda old: updated(old, engine, objective), self.target, self.most_steps)
+    def __call__(self, state: HardClustering[S], rows: LabelledRows[S], objective: FreeEnergy[S]) -> HardClustering[S]:
+        return until_no_gain(state, lambda old: updated(old, rows, objective), self.target, self.most_steps)
 
 
 def until_no_gain(
@@ -112,19 +110,19 @@ def first_gain(state: C, candidates: Iterable[A], follow_up: Callable[[A], C]) -
     return state
 
 
-def updated(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
+def updated(state: HardClustering[S], rows: LabelledRows[S], objective: FreeEnergy[S]) -> HardClustering[S]:
     """One update: every row to the cluster where it costs least, now that the posteriors are known."""
     rule = objective.labelling(state.stats)
-    return clustering_of(*engine.assign(rule), engine, objective, rule)
+    return clustering_of(*rows.assign(rule), rows, objective, rule)
 
 
-def one_cluster(engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
-    return clustering_by(engine.together(), engine, objective)
+def one_cluster(rows: LabelledRows[S], objective: FreeEnergy[S]) -> HardClustering[S]:
+    return clustering_by(rows.together(), rows, objective)
 
 
 def relabelled(
-    state: HardClustering[S], spanning: CostRuleEngine[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+    state: HardClustering[S], spanning: LabelledRows[S], rows: LabelledRows[S], objective: FreeEnergy[S]
 ) -> HardClustering[S]:
     """The clusters of a state that ``spanning`` found in other coordinates of the same rows, and updates of these."""
-    assignment = engine.assignment(spanning.labels(state.assignment), state.n_clusters)
-    return Update()(clustering_by(assignment, engine, objective), engine, objective)
+    assignment = rows.assignment(spanning.labels(state.assignment), state.n_clusters)
+    return Update()(clustering_by(assignment, rows, objective), rows, objective)

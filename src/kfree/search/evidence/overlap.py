@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kfree.core.stats import Floats
-from kfree.engines.cost_rules.contract import CostRuleEngine
+from kfree.engines.cost_rules.labelled import LabelledRows
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.evidence.hard_labels import HardClustering
 
@@ -15,10 +15,10 @@ from kfree.search.evidence.hard_labels import HardClustering
 OVERLAP = 1e-3
 
 
-def criteria(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> tuple[Floats, Floats]:
+def criteria(state: HardClustering[S], rows: LabelledRows[S], objective: FreeEnergy[S]) -> tuple[Floats, Floats]:
     """J_split (k,) and J_merge (k, k) with the posterior means of the parameters, in one pass over the rows."""
     rule, log_weight = objective.plug_in(state.stats), np.log(objective.mixture.weights(state.stats.n))
-    return criteria_by(*engine.responsibility_sums(rule, log_weight))
+    return criteria_by(*rows.responsibility_sums(rule, log_weight))
 
 
 def criteria_by(total: Floats, entropy: Floats, surprise: Floats, shared: Floats) -> tuple[Floats, Floats]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic
 
 import numpy as np
 
 from kfree.core.stats import Floats
-from kfree.engines.cost_rules.contract import CostRuleEngine
+from kfree.engines.cost_rules.labelled import LabelledRows
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.evidence.bayesian import HardMove, merged, no_gain
 from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_by, first_gain, one_cluster
@@ -22,55 +21,48 @@ from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 
 
 def published_search(
-    engine: CostRuleEngine[S],
+    rows: LabelledRows[S],
     objective: FreeEnergy[S],
     max_iter: int,
     max_clusters: int | None,
     watch: Watch = UNWATCHED,
 ) -> Descent[HardClustering[S]]:
     """From one cluster: splits until none is accepted, then a merge, and splits again after an accepted merge."""
-    moves: list[HardMove[S]] = [SplitByFit(max_clusters), MergeByOverlap()]
-    return descend(one_cluster(engine, objective), moves, engine, objective, max_iter, no_gain, watch)
+    moves: list[HardMove[S]] = [SplitByFit(max_clusters), merge_by_overlap]
+    return descend(one_cluster(rows, objective), moves, rows, objective, max_iter, no_gain, watch)
 
 
 @dataclass(frozen=True)
-class SplitByFit(Generic[S]):
+class SplitByFit:
     """Step 2: split the cluster that fits its rows worst (Eq. 47) and update all; if rejected, try the next one."""
 
     max_clusters: int | None = None
 
-    def __call__(
-        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
-    ) -> HardClustering[S]:
+    def __call__(self, state: HardClustering[S], rows: LabelledRows[S], objective: FreeEnergy[S]) -> HardClustering[S]:
         if self.max_clusters is not None and state.n_clusters >= self.max_clusters:
             return state
-        worst_first = np.argsort(-criteria(state, engine, objective)[0], kind="stable").tolist()
-        candidates = _halved(state, worst_first, engine, objective)
-        return first_gain(state, candidates, lambda new: Update()(new, engine, objective))
+        worst_first = np.argsort(-criteria(state, rows, objective)[0], kind="stable").tolist()
+        candidates = _halved(state, worst_first, rows, objective)
+        return first_gain(state, candidates, lambda new: Update()(new, rows, objective))
 
 
-@dataclass(frozen=True)
-class MergeByOverlap(Generic[S]):
+def merge_by_overlap(state: HardClustering[S], rows: LabelledRows[S], objective: FreeEnergy[S]) -> HardClustering[S]:
     """Step 3: merge the pair whose responsibilities are most alike (Eq. 50) and update all; if rejected, the next."""
-
-    def __call__(
-        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
-    ) -> HardClustering[S]:
-        if state.n_clusters < 2:
-            return state
-        pairs = _pairs_by(criteria(state, engine, objective)[1])
-        candidates = (merged(state, a, b, engine, objective) for a, b in pairs)
-        return first_gain(state, candidates, lambda new: Update()(new, engine, objective))
+    if state.n_clusters < 2:
+        return state
+    pairs = _pairs_by(criteria(state, rows, objective)[1])
+    candidates = (merged(state, a, b, rows, objective) for a, b in pairs)
+    return first_gain(state, candidates, lambda new: Update()(new, rows, objective))
 
 
 def _halved(
-    state: HardClustering[S], clusters: list[int], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+    state: HardClustering[S], clusters: list[int], rows: LabelledRows[S], objective: FreeEnergy[S]
 ) -> Iterator[HardClustering[S]]:
     """One cluster in two by one step of k-means from mean ± √λ·s (App. D.3); a cluster of equal rows is left out."""
-    members = engine.members(state.assignment)
+    members = rows.members(state.assignment)
     for c in clusters:
         side = members.alone(c).halved()
-        new = clustering_by(members.divided(state.assignment, c, side), engine, objective)
+        new = clustering_by(members.divided(state.assignment, c, side), rows, objective)
         if new.n_clusters > state.n_clusters:
             yield new
 

@@ -51,7 +51,7 @@ def split_and_merge(
     """From one cluster, until no split or merge lowers the criterion."""
     start = family.fitted(rows, np.ones((len(rows), 1)), np.inf)
     moves: list[Callable[[SoftClustering, Floats, Family], SoftClustering]]
-    moves = [SplitWorst(max_clusters), MergeOverlapping()]
+    moves = [SplitWorst(max_clusters), merge_overlapping]
     return descend(start, moves, rows, family, max_iter, near_enough=lambda old, new: not gains(old.cost, new.cost))
 
 
@@ -68,17 +68,12 @@ class SplitWorst:
         return first_gain(state, _halved(rows, state.r, worst_first), lambda r: family.fitted(rows, r, state.cost))
 
 
-@dataclass(frozen=True)
-class MergeOverlapping:
+def merge_overlapping(state: SoftClustering, rows: Floats, family: Family) -> SoftClustering:
     """Merge the two clusters that overlap most and fit all; if that gains nothing, try the next pair."""
-
-    def __call__(self, state: SoftClustering, rows: Floats, family: Family) -> SoftClustering:
-        if state.n_clusters < 2:
-            return state
-        pairs = pairs_by_overlap(family.criteria(rows, state)[1])
-        return first_gain(
-            state, (_joined(state.r, *pair) for pair in pairs), lambda r: family.fitted(rows, r, state.cost)
-        )
+    if state.n_clusters < 2:
+        return state
+    pairs = pairs_by_overlap(family.criteria(rows, state)[1])
+    return first_gain(state, (_joined(state.r, *pair) for pair in pairs), lambda r: family.fitted(rows, r, state.cost))
 
 
 def soft_stats(rows: Floats, r: Floats) -> GaussianStats:

@@ -11,7 +11,7 @@ from typing import Generic
 import numpy as np
 
 from kfree.core.assignment import Assignment
-from kfree.engines.cost_rules.contract import CostRuleEngine, Members
+from kfree.engines.cost_rules.labelled import LabelledRows, Members
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.agglomerate import agglomerate
 from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_by, clustering_of, gains, one_cluster
@@ -43,10 +43,10 @@ class Bisections(Generic[S]):
     known: dict[int, Bisection[S] | None] = field(default_factory=dict)
 
     def of(
-        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+        self, state: HardClustering[S], rows: LabelledRows[S], objective: FreeEnergy[S]
     ) -> Iterator[tuple[int, Members[S], Bisection[S]]]:
         """For each cluster that can be cut: its number, where its rows are, and the cut."""
-        members, penalty = engine.members(state.assignment), penalty_of_another(state, objective)
+        members, penalty = rows.members(state.assignment), penalty_of_another(state, objective)
         remembered = {}
         for c, key in enumerate(state.assignment.fingerprints.tolist()):
             half = self.known[key] if key in self.known else self._cut(members.alone(c), objective, penalty)
@@ -55,7 +55,7 @@ class Bisections(Generic[S]):
                 yield c, members, half
         self.known = remembered
 
-    def _cut(self, part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float) -> Bisection[S] | None:
+    def _cut(self, part: LabelledRows[S], objective: FreeEnergy[S], penalty: float) -> Bisection[S] | None:
         """One cluster in two, and what that saves."""
         whole = one_cluster(part, objective)
         if not self.patient:
@@ -66,7 +66,7 @@ class Bisections(Generic[S]):
 
 
 def _updated_cut(
-    side: Assignment, whole: HardClustering[S], part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float
+    side: Assignment, whole: HardClustering[S], part: LabelledRows[S], objective: FreeEnergy[S], penalty: float
 ) -> Bisection[S] | None:
     """Two sides of a cluster after updates of these two alone, which stop when saving ``penalty`` is out of reach."""
     state = clustering_by(side, part, objective)
@@ -86,7 +86,7 @@ def divided(
     c: int,
     members: Members[S],
     half: Bisection[S],
-    engine: CostRuleEngine[S],
+    rows: LabelledRows[S],
     objective: FreeEnergy[S],
 ) -> HardClustering[S]:
     """Cluster c keeps the first half of its rows, and a new cluster at the end gets the second."""
@@ -94,7 +94,7 @@ def divided(
     place = np.arange(state.n_clusters)
     place[c] = state.n_clusters
     stats = state.stats.followed_by(half.stats).take(np.append(place, state.n_clusters + 1))
-    return clustering_of(assignment, stats, engine, objective)
+    return clustering_of(assignment, stats, rows, objective)
 
 
 def penalty_of_another(state: HardClustering[S], objective: FreeEnergy[S]) -> float:
@@ -115,27 +115,25 @@ class Oversplit(Generic[S]):
     bisections: Bisections[S]
     max_clusters: int | None = None
 
-    def __call__(
-        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
-    ) -> HardClustering[S]:
+    def __call__(self, state: HardClustering[S], rows: LabelledRows[S], objective: FreeEnergy[S]) -> HardClustering[S]:
         many = state
         many_enough = max(MOST_CLUSTERS, MOST_TIMES * state.n_clusters)
-        room = max(FEW_CLUSTERS, min(many_enough, int(state.stats.n.sum()) // engine.n_features))
+        room = max(FEW_CLUSTERS, min(many_enough, int(state.stats.n.sum()) // rows.n_features))
         while 2 * many.n_clusters <= room:
             before = many.n_clusters
-            for c, members, half in list(self.bisections.of(many, engine, objective)):
-                many = divided(many, c, members, half, engine, objective)
-            many = ROUGHLY(many, engine, objective)
+            for c, members, half in list(self.bisections.of(many, rows, objective)):
+                many = divided(many, c, members, half, rows, objective)
+            many = ROUGHLY(many, rows, objective)
             if many.n_clusters <= before:
                 break
-            new = Update()(merged_back(many, engine, objective, self.max_clusters), engine, objective)
+            new = Update()(merged_back(many, rows, objective, self.max_clusters), rows, objective)
             if gains(state.cost, new.cost):
                 return new
         return state
 
 
 def merged_back(
-    many: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S], max_clusters: int | None
+    many: HardClustering[S], rows: LabelledRows[S], objective: FreeEnergy[S], max_clusters: int | None
 ) -> HardClustering[S]:
     """The best of the clusterings that greedy merging passes through, with at most ``max_clusters``."""
     n_rows = float(many.stats.n.sum())
@@ -147,4 +145,4 @@ def merged_back(
     free_energies[n_left > (max_clusters or np.inf)] = np.inf
     k = int(n_left[np.argmin(free_energies)])
     numbers = merges.labels(k).astype(np.int32)
-    return clustering_by(engine.renumbered(many.assignment, numbers, k), engine, objective)
+    return clustering_by(rows.renumbered(many.assignment, numbers, k), rows, objective)

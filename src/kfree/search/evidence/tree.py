@@ -13,7 +13,7 @@ from kfree.core.fields import Count
 from kfree.core.marks import Shape
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels
-from kfree.engines.cost_rules.contract import CostRuleEngine
+from kfree.engines.cost_rules.labelled import LabelledRows
 from kfree.native.implementations import implementation
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.merging import merging_of
@@ -70,8 +70,8 @@ def merging_passes(engine: str) -> ModuleType:
 
 
 def grow(
-    rows: ArrayOrCSR,
-    engine: CostRuleEngine[Any],
+    X: ArrayOrCSR,
+    rows: LabelledRows[Any],
     objective: FreeEnergy[Any],
     passes: ModuleType,
     conga: bool,
@@ -79,16 +79,16 @@ def grow(
 ) -> Tree:
     """Merge the cheapest pair, the smallest one on ties, until all rows are together.
 
-    ``rows`` are those of ``engine``, in their given order. ``conga`` finds pairs by Eppstein's conga lines, which gives
+    ``X`` are the ``rows``, in their given order. ``conga`` finds pairs by Eppstein's conga lines, which gives
     the same tree.
     """
-    n_rows = rows.shape[0]
-    name, arguments = merging_of(rows, objective)
+    n_rows = X.shape[0]
+    name, arguments = merging_of(X, objective)
     pairs: Index = np.empty((n_rows - 1, 2), dtype=np.int64)
     costs = np.empty(n_rows - 1)
     n_pairs = getattr(passes, name)(**arguments, pairs=pairs, cost=costs, conga=conga, n_threads=n_threads)
     merges = Merges(n_rows, pairs, costs)
-    together = one_cluster(engine, objective).cost
+    together = one_cluster(rows, objective).cost
     shared = np.array([objective.shared_term(n_rows, n_rows - t) for t in range(n_rows)])
     # From the end back, where the free energy of a single cluster is cheap to compute.
     clusters = merges.costs_by_k(together - shared[-1] - costs.sum())[::-1]
@@ -104,8 +104,8 @@ class Refinement(NamedTuple):
     gained: float
 
 
-def refined(labels: Labels, engine: CostRuleEngine[Any], objective: FreeEnergy[Any]) -> Refinement:
+def refined(labels: Labels, rows: LabelledRows[Any], objective: FreeEnergy[Any]) -> Refinement:
     """Update labels and posteriors in turn, as Bayesian k-means does, as long as the free energy falls."""
-    before = clustering_by(engine.assignment(labels, int(labels.max()) + 1), engine, objective)
-    after = Update()(before, engine, objective)
-    return Refinement(engine.labels(after.assignment), after.n_clusters, after.cost, before.cost - after.cost)
+    before = clustering_by(rows.assignment(labels, int(labels.max()) + 1), rows, objective)
+    after = Update()(before, rows, objective)
+    return Refinement(rows.labels(after.assignment), after.n_clusters, after.cost, before.cost - after.cost)

@@ -38,6 +38,10 @@ class CutState:
         clusters = graph.contracted(labels)
         return cls(labels, clusters, objective.cost(clusters))
 
+    @property
+    def n_clusters(self) -> int:
+        return self.clusters.n_nodes
+
     def same_partition(self, later: CutState) -> bool:
         return np.array_equal(self.labels, later.labels)
 
@@ -45,33 +49,27 @@ class CutState:
 Move = Callable[[CutState, Graph, NormalizedCut], CutState]
 
 
-class MoveNodes:
+def move_nodes(state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
     """Move single nodes until no move lowers J."""
-
-    def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
-        return CutState.of(_moved(graph, objective, state.labels, thorough=True), graph, objective)
+    return CutState.of(_moved(graph, objective, state.labels, thorough=True), graph, objective)
 
 
-class MergeClusters:
+def merge_clusters(state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
     """Merge neighbouring clusters, the cheapest pair first, then those that raise J."""
-
-    def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
-        pairs = joined_neighbours(state.clusters, objective)
-        merged = CutState.of(pairs[state.labels], graph, objective)
-        weak = joined_weak(merged.clusters, objective)
-        return CutState.of(in_order_of_first(weak[merged.labels]), graph, objective)
+    pairs = joined_neighbours(state.clusters, objective)
+    merged = CutState.of(pairs[state.labels], graph, objective)
+    weak = joined_weak(merged.clusters, objective)
+    return CutState.of(in_order_of_first(weak[merged.labels]), graph, objective)
 
 
-class SplitClusters:
+def split_clusters(state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
     """Cluster each cluster again from single nodes, and split it where that lowers J."""
-
-    def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
-        parts = grown(graph, objective, block=state.labels)
-        pieces = graph.contracted(parts)
-        after = totals(_of_clusters(parts, state.labels), objective.rates(pieces) + objective.lam)
-        better = after < objective.rates(state.clusters) + objective.lam - _least_gain(graph, objective)
-        labels = np.where(better[state.labels], parts + state.clusters.n_nodes, state.labels)
-        return CutState.of(in_order_of_first(labels.astype(np.int32)), graph, objective)
+    parts = grown(graph, objective, block=state.labels)
+    pieces = graph.contracted(parts)
+    after = totals(_of_clusters(parts, state.labels), objective.rates(pieces) + objective.lam)
+    better = after < objective.rates(state.clusters) + objective.lam - _least_gain(graph, objective)
+    labels = np.where(better[state.labels], parts + state.n_clusters, state.labels)
+    return CutState.of(in_order_of_first(labels.astype(np.int32)), graph, objective)
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Recombine:
         finer = type(objective)(factor * (largest + objective.lam) - largest)
         labels = recombined(graph, objective, finer, state.labels, self.rng.permutation(graph.n_nodes))
         new = CutState.of(_moved(graph, objective, labels, thorough=True), graph, objective)
-        return MergeClusters()(new, graph, objective)
+        return merge_clusters(new, graph, objective)
 
 
 @dataclass(frozen=True)
@@ -103,11 +101,11 @@ class Scatter:
     def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
         share = self.rng.uniform(0, self.most)
         leaves = self.rng.uniform(size=graph.n_nodes) < share
-        labels = np.where(leaves, graph.alone() + state.clusters.n_nodes, state.labels)
+        labels = np.where(leaves, graph.alone() + state.n_clusters, state.labels)
         order = self.rng.permutation(graph.n_nodes)
         labels = _moved(graph, objective, in_order_of_first(labels.astype(np.int32)), order)
-        new = MergeClusters()(CutState.of(labels, graph, objective), graph, objective)
-        return MoveNodes()(new, graph, objective)
+        new = merge_clusters(CutState.of(labels, graph, objective), graph, objective)
+        return move_nodes(new, graph, objective)
 
 
 def search(
@@ -120,7 +118,7 @@ def search(
     watch: Watch = UNWATCHED,
 ) -> Descent[CutState]:
     """Descend from ``start`` until no move lowers J and ``patience`` random perturbations in a row fail to."""
-    local: list[Move] = [MoveNodes(), MergeClusters(), SplitClusters()]
+    local: list[Move] = [move_nodes, merge_clusters, split_clusters]
     random: list[Move] = [Recombine(rng, finest=0.3), Scatter(rng, most=0.3)]
     wider: list[Move] = [*local, Recombine(rng), *islice(cycle(random), patience)]
     wide = descend(CutState.of(start, graph, objective), wider, graph, objective, max_iter, _hardly_better, watch)

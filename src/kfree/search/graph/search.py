@@ -16,7 +16,7 @@ from kfree.objectives.cut import CUTS, NormalizedCut
 from kfree.search.agglomerate import Merges
 from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.cut_staircase import CutStaircase
-from kfree.search.graph.multilevel import CutState, MoveNodes, grown, search
+from kfree.search.graph.multilevel import CutState, grown, move_nodes, search
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
 from kfree.search.target import by_difference, nearest_to
@@ -95,24 +95,18 @@ class CutSearch:
     ) -> tuple[float, Descent[CutState]]:
         """A penalty whose search ends with k clusters; else the best clustering with k that is found, and the penalty
         at which those with fewer and more clusters cost the same."""
-        cut, found = CUTS[self.cut], list[CutState]()
-
-        def search_and_keep(lam: float, _: CutState | None) -> Descent[CutState]:
-            descent = search_at(lam)
-            found.append(descent.state)
-            return descent
-
+        cut = CUTS[self.cut]
         how = (cut(lam).lowest_lam(graph), 0.0), by_difference, _MOST_SEARCHES
-        lam, descent = nearest_to(k, lam, search_and_keep, monitor.may_go_on, *how)
-        if descent.state.clusters.n_nodes == k or not monitor.may_go_on():
+        (lam, descent), found = nearest_to(k, lam, lambda lam, _: search_at(lam), monitor, *how)
+        if descent.state.n_clusters == k or not monitor.may_go_on():
             return lam, descent
-        fewer = [state for state in found if state.clusters.n_nodes < k]
-        more = [state for state in found if state.clusters.n_nodes > k]
+        fewer = [one.state for _, one in found if one.state.n_clusters < k]
+        more = [one.state for _, one in found if one.state.n_clusters > k]
         if fewer and more:
             lam = _crossing(max(fewer, key=_number), min(more, key=_number), cut(lam))
         exact = _with_exactly(k, more, graph, cut(lam))
         descent = descent if exact is None else Descent(exact, [exact.cost], descent.n_iter, converged=True)
-        self._warn_of_number(descent.state.clusters.n_nodes, n_alone, lam)
+        self._warn_of_number(descent.state.n_clusters, n_alone, lam)
         return lam, descent
 
     def _warn_of_number(self, n_found: int, n_alone: int, lam: float) -> None:
@@ -142,7 +136,7 @@ class CutSearch:
 def _crossing(fewer: CutState, more: CutState, objective: NormalizedCut) -> float:
     """The penalty at which two states with different numbers of clusters cost the same."""
     lower, higher = (float(objective.rates(state.clusters).sum()) for state in (fewer, more))
-    return -(higher - lower) / (more.clusters.n_nodes - fewer.clusters.n_nodes)
+    return -(higher - lower) / (more.n_clusters - fewer.n_clusters)
 
 
 def _with_exactly(k: int, found: list[CutState], graph: Graph, objective: NormalizedCut) -> CutState | None:
@@ -163,12 +157,12 @@ def _merged_to(k: int, state: CutState, graph: Graph, objective: NormalizedCut) 
         return None
     labels = Merges(clusters.n_nodes, pairs, costs).labels(k).astype(np.int32)
     merged = CutState.of(in_order_of_first(labels[state.labels]), graph, objective)
-    moved = MoveNodes()(merged, graph, objective)
-    return moved if moved.clusters.n_nodes == k and moved.cost < merged.cost else merged
+    moved = move_nodes(merged, graph, objective)
+    return moved if moved.n_clusters == k and moved.cost < merged.cost else merged
 
 
 def _number(state: CutState) -> int:
-    return state.clusters.n_nodes
+    return state.n_clusters
 
 
 def _usual_patience(graph: Graph) -> int:

@@ -18,11 +18,11 @@ from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
 from kfree.objectives.hdp_evidence import HDPEvidence
 from kfree.search.centres.bisection import bisect
-from kfree.search.centres.refine import CONVERGE, Death, Merge, Split
+from kfree.search.centres.refine import CONVERGE, Split, delete_clusters, merge_clusters
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Oversplit, no_gain
-from kfree.search.centres.state import State, one_cluster, recentred, state_of
-from kfree.search.groups.hdp import GroupMove, Regroup, shared_by_all
+from kfree.search.centres.state import State, assigned, one_cluster, recentred
+from kfree.search.groups.hdp import GroupMove, regroup, shared_by_all
 from kfree.search.loop import descend, require_finite
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips
 from kfree.search.path.step_tests import NO_DOUBT
@@ -36,8 +36,8 @@ _PATIENCE = 7
 _MOST, _KEPT = 0.55, 0.85
 # Penalties are consistent with their clusters when another round changes them by less than this share.
 _CLOSE, _MOST_ROUNDS = 0.05, 8
-_SINGLE: list[GroupMove] = [CONVERGE, Merge(), Death(), Split()]
-_ALL: list[GroupMove] = [CONVERGE, Regroup(), Merge(), Death(), Split(), Oversplit()]
+_SINGLE: list[GroupMove] = [CONVERGE, merge_clusters, delete_clusters, Split()]
+_ALL: list[GroupMove] = [CONVERGE, regroup, merge_clusters, delete_clusters, Split(), Oversplit()]
 _MOST_MOVES = 40
 # Maximum number of rows in the coarse-to-fine search; of a large group no more than a tenth of these.
 SAMPLE = 20_000
@@ -47,10 +47,10 @@ Penalties = tuple[float, float]
 
 
 def fitting_penalties(
-    engine: GroupedRows, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
+    rows: GroupedRows, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
 ) -> Penalties:
     """The penalty of a local and of a global cluster; one that is given stays."""
-    walk = _Walk(engine, lam_local, lam_global, rng)
+    walk = _Walk(rows, lam_local, lam_global, rng)
     if walk.all_equal:
         return lam_local or 1.0, lam_global or 1.0  # any penalty will do
     state, penalties = walk.likeliest()
@@ -72,20 +72,20 @@ def fitting_penalties(
 
 
 class _Walk:
-    """Clusterings of the rows of ``engine``, or of a sample, for any penalties but those that are given."""
+    """Clusterings of ``rows``, or of a sample, for any penalties but those that are given."""
 
     def __init__(
-        self, engine: GroupedRows, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
+        self, rows: GroupedRows, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
     ):
         self._given = lam_local, lam_global
-        self._engine = engine.sampled_groups(SAMPLE, rng)
-        self._group_share = self._engine.n_groups / engine.n_groups
-        self._row_share = self._engine.n_rows / engine.n_rows / self._group_share
-        self._group_sizes = self._engine.group_weights()
+        self._rows = rows.sampled_groups(SAMPLE, rng)
+        self._group_share = self._rows.n_groups / rows.n_groups
+        self._row_share = self._rows.n_rows / rows.n_rows / self._group_share
+        self._group_sizes = self._rows.group_weights()
         self._start = self._one_for_all()
         require_finite(self._start.cost)
         self.all_equal = self._start.inertia == 0.0
-        self._model = HDPEvidence(self._start.inertia / (self._engine.total_weight * engine.n_features))
+        self._model = HDPEvidence(self._start.inertia / (self._rows.total_weight * rows.n_features))
 
     def likeliest(self) -> tuple[State, Penalties]:
         """Of clusterings for falling penalties, the likeliest that has density dips, and its penalties."""
@@ -109,16 +109,15 @@ class _Walk:
         several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
         if not several:
             return DensityDips(1.0, np.inf)
-        found = density_dips([_trial(self._engine.rows_of(group), centres[used[:, group]]) for group in several])
-        return found if found.n_pairs else density_dips([_trial(self._engine, centres)])
+        found = density_dips([_trial(self._rows.rows_of(group), centres[used[:, group]]) for group in several])
+        return found if found.n_pairs else density_dips([_trial(self._rows, centres)])
 
     def at(self, penalties: Penalties, state: State, moves: list[GroupMove]) -> State:
         """From one clustering to another at these penalties."""
         objective = HDPObjective(penalties[1], penalties[0])
-        engine = self._engine.penalised(objective)
-        sites = recentred(state, objective)
-        start = state_of(sites, engine.nearest(sites), objective)
-        return descend(start, moves, engine, objective, _MOST_MOVES, near_enough=no_gain).state
+        rows = self._rows.penalised(objective.lam_local)
+        start = assigned(recentred(state, objective), rows, objective)
+        return descend(start, moves, rows, objective, _MOST_MOVES, near_enough=no_gain).state
 
     def penalties(self, state: State) -> Penalties:
         """The penalties that are consistent with these clusters."""
@@ -142,18 +141,17 @@ class _Walk:
 
     def _one_for_all(self) -> State:
         objective = HDPObjective(0.0, 0.0)
-        sites = shared_by_all(self._engine, objective)
-        return state_of(sites, self._engine.nearest(sites), objective)
+        return assigned(shared_by_all(self._rows, objective), self._rows, objective)
 
     def _too_fine(self, state: State) -> bool:
         """Whether groups have half as many clusters as they can have, or there is one for each row."""
-        n_rows, n_groups = self._engine.n_rows, self._engine.n_groups
+        n_rows, n_groups = self._rows.n_rows, self._rows.n_groups
         n_more = state.stats.n_local - n_groups
-        return bool(2 * n_more > n_rows - n_groups or len(state.stats.n) == n_rows)
+        return bool(2 * n_more > n_rows - n_groups or state.n_clusters == n_rows)
 
     def _first_penalty(self) -> float:
         """The penalty of a local cluster at which the first split pays."""
-        bisections = bisect(self._start, self._engine, HDPObjective(0.0, 0.0))
+        bisections = bisect(self._start, self._rows, HDPObjective(0.0, 0.0))
         lam_local, lam_global = self._model.penalties(self._start.stats, self._local_sizes(self._start))
         n_more = bisections.stats.n_local - self._start.stats.n_local
         return float(bisections.gain[0]) / (lam_global / lam_local + n_more) if lam_local > 0 else 0.0
@@ -163,7 +161,7 @@ class _Walk:
 
     def _local_sizes(self, state: State) -> Floats:
         """Weights of all local clusters."""
-        return self._engine.local_clusters(state.assignment).stats.n
+        return self._rows.local_clusters(state.assignment).stats.n
 
 
 def _trial(rows: MemoryRows, centres: Floats) -> Trial:

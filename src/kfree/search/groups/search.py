@@ -59,7 +59,7 @@ class SharedSearch:
         local = self._by_rule(self.lam_local, local_penalty, rows, self.target_k_local)
         global_ = self._by_rule(self.lam_global, global_penalty, rows, self.target_k)
         if local is None or global_ is None:
-            rng = random_generator(0 if self.random_state is None else self.random_state)
+            rng = random_generator(self.random_state, if_none=0)
             local, global_ = fitting_penalties(rows, local, global_, rng)
         return HDPObjective(global_, local)
 
@@ -81,27 +81,25 @@ class SharedSearch:
     def _with_target_k(self, rows: GroupedRows, objective: HDPObjective, monitor: Monitor) -> Result:
         """Penalties whose search ends with ``target_k`` global clusters; else the best clustering with so many that is
         found, and the penalties at which those with fewer and more clusters cost the same."""
-        k, found = self.target_k, list[State]()
+        k = self.target_k
         assert k is not None  # the caller has looked
 
         def search(scale: float, last: State | None) -> Descent[State]:
             sites = None if last is None else last.sites
-            descent = self._descended(rows, self._scaled(objective, scale), sites, monitor)
-            found.append(descent.state)
-            return descent
+            return self._descended(rows, self._scaled(objective, scale), sites, monitor)
 
-        scale, descent = nearest_to(k, 1.0, search, monitor.may_go_on)
-        is_exact = len(descent.state.stats.n) == k
+        (scale, descent), found = nearest_to(k, 1.0, search, monitor)
+        is_exact = descent.state.n_clusters == k
         if not is_exact and not self.sweep and monitor.may_go_on():
-            near = around(k, found)
+            near = around(k, [one.state for _, one in found])
             scale = self._crossing(objective, *near) if len(near) == 2 else scale
             at_crossing = self._scaled(objective, scale)
             budget = self._budget(monitor)
-            descent = with_exactly(k, near, rows.penalised(at_crossing), at_crossing, self.max_iter, budget)
+            descent = with_exactly(k, near, rows.penalised(at_crossing.lam_local), at_crossing, self.max_iter, budget)
         chosen = self._scaled(objective, scale)
         result = self._finished(rows, chosen, descent, monitor)
         if not is_exact:
-            self._warn_of_number(len(result.state.stats.n), chosen.lam_local, chosen.lam)
+            self._warn_of_number(result.state.n_clusters, chosen.lam_local, chosen.lam)
         return result
 
     def _crossing(self, objective: HDPObjective, fewer: State, more: State) -> float:

@@ -17,18 +17,19 @@ from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.local.rows import LocalRows
 from kfree.engines.registry import open_local
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
-from kfree.search.centres.moves import Lloyd
-from kfree.search.centres.refine import Exchange as ExchangeRows
+from kfree.search.centres.moves import lloyd
+from kfree.search.centres.refine import exchange_rows as exchange_flat_rows
 from kfree.search.centres.split_merge import Budget, split_merge
+from kfree.search.centres.state import assigned as assigned_flat
 from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 from kfree.search.nested.moves import (
-    Birth,
-    Exchange,
-    MergeClusters,
     Reassign,
     Regroup,
-    SplitClusters,
+    exchange_rows,
     flat_objective,
+    merge_clusters,
+    open_clusters,
+    split_clusters,
 )
 from kfree.search.nested.state import NestedState, assigned, planned
 from kfree.search.path.best_by_k import BestByK
@@ -55,11 +56,11 @@ def nested_descent(
     regroup = Regroup(lambda rows, state, objective: _regrouped(rows, state, objective, counts[1:]))
     moves: list[Move] = [Reassign(1e-4 if by_passes else 1e-5), regroup]
     if counts[0] is None:
-        moves.append(MergeClusters())
+        moves.append(merge_clusters)
     if not by_passes:
-        moves.append(Exchange())
+        moves.append(exchange_rows)
     if counts[0] is None and not by_passes:
-        moves += [SplitClusters(), Birth()]
+        moves += [split_clusters, open_clusters]
     moves = [_keeping(move, counts) for move in moves]
     return descend(state, moves, rows, objective, max_iter, no_gain, watch)
 
@@ -124,10 +125,11 @@ def _flat(points: LocalRows, objective: NestedObjective, count: int | None, star
     sites = None
     if start is not None:
         n, mean = _gathered(points, start)
-        sites = Sites.of(flat.centres(Stats(n, n[:, None] * mean, np.zeros(len(n))), previous=mean))
+        sites = Sites.of(flat.centres(Stats.of_points(mean, n), previous=mean))
     if count:
         assert sites is not None  # as above
-        state = descend(Lloyd().start(sites, points, flat), [Lloyd(), ExchangeRows()], points, flat, _MOST_MOVES).state
+        state = assigned_flat(sites, points, flat)
+        state = descend(state, [lloyd, exchange_flat_rows], points, flat, _MOST_MOVES).state
     else:
         budget = Budget(np.random.RandomState(0))
         state = split_merge(points, flat, sites, _MOST_MOVES, None, budget).state

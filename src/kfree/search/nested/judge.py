@@ -46,7 +46,7 @@ def judged(points: MemoryRows, objective: DPMeansObjective, rng: np.random.Rando
     rows, weight = points.rows(np.arange(points.n_rows)), points.weight
     if len(rows) < FEWEST:
         return None
-    path = _staircase(rows, weight, objective, points.name)
+    path = staircase_of(rows, weight, objective, points.name)
     k, score = _widest(path)
     if not score > 0:
         return None
@@ -70,12 +70,12 @@ def _drawn_score(
     rows = middle + rng.standard_normal((len(weight), len(spread))) @ spread
     if objective.of_directions:
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return _widest(_staircase(rows, weight, objective, engine))[1]
+    return _widest(staircase_of(rows, weight, objective, engine))[1]
 
 
-def _staircase(rows: Floats, weight: Floats, objective: DPMeansObjective, engine: str) -> Staircase:
-    alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
-    return Staircase.of_merges(merge_all(alone, objective, engine).costs_by_k())
+def staircase_of(rows: Floats, weight: Floats, objective: DPMeansObjective, engine: str) -> Staircase:
+    """Penalties at which greedy merging of weighted rows has each number of groups; ``engine`` names the code."""
+    return Staircase.of_merges(merge_all(Stats.of_points(rows, weight), objective, engine).costs_by_k())
 
 
 def _widest(path: Staircase) -> tuple[int, float]:

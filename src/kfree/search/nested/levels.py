@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kfree.core.stats import Floats, Labels, Stats, totals
-from kfree.engines.contract import MemoryRows, Rows
+from kfree.engines.contract import Rows
 from kfree.engines.local.rows import LocalRows
 from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, sq_gaps, summed
 from kfree.search.nested.descent import best_groups, opened_points, parents_of
-from kfree.search.nested.judge import judged
+from kfree.search.nested.judge import judged, staircase_of
 from kfree.search.nested.moves import flat_objective
-from kfree.search.path.gram_merges import merge_all
-from kfree.search.path.staircase import Staircase
 
 # tau="auto": what the pulls of a level add to J, as a share of the scatter inside the nodes below, about. Between 0.001
 # and 1 it changes neither numbers nor labels (``benchmarks/nested.py pull``); a small share keeps centres near the
@@ -93,24 +91,17 @@ class LevelChoice:
         rng: np.random.RandomState,
     ) -> tuple[float, Labels, int | None] | None:
         """The penalty of groups of some points, the group of each, and their number if that is to stay."""
-        above = objective.above
+        above, flat = objective.above, flat_objective(objective, 0.0)
         if self.penalties is not None:
             lam = float(self.penalties[height])
             return lam, parents_of(points, NESTED_OBJECTIVES[self.metric]((lam,), (), self.by_rows), (None,))[0], None
         if self.numbers is not None:
-            k = min(self.numbers[height], points.n_rows)
-            return _staircase(points, objective).at(k=k).lam, best_groups(points, above, k), k
-        verdict = judged(points, flat_objective(objective, 0.0), rng)
+            k, rows = min(self.numbers[height], points.n_rows), points.rows(np.arange(points.n_rows))
+            path = staircase_of(rows, points.row_weights(), flat, points.name)
+            return path.at(k=k).lam, best_groups(points, above, k), k
+        verdict = judged(points, flat, rng)
         if verdict is not None:
             evidence.append(verdict.evidence)
         if verdict is None or not verdict.is_level:
             return None
         return verdict.step.lam, best_groups(points, above, verdict.step.k), verdict.step.k
-
-
-def _staircase(points: MemoryRows, objective: NestedObjective) -> Staircase:
-    """Penalties at which greedy merging has each number of groups."""
-    weight = points.row_weights()
-    rows = points.rows(np.arange(points.n_rows))
-    alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
-    return Staircase.of_merges(merge_all(alone, flat_objective(objective, 0.0), points.name).costs_by_k())

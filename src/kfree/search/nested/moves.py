@@ -52,23 +52,20 @@ class Regroup:
         return if_cheaper(state, recentred(state, objective, parents), rows, objective)
 
 
-@dataclass(frozen=True)
-class MergeClusters:
+def merge_clusters(state: NestedState, rows: Rows, objective: NestedObjective) -> NestedState:
     """Pairs of clusters become one, in the group of either, if that lowers J: first all that pay, else the best."""
-
-    def __call__(self, state: NestedState, rows: Rows, objective: NestedObjective) -> NestedState:
-        pairs = _paying_pairs(state, objective)
-        for chosen in (pairs, pairs[:1]):
-            if chosen:
-                new = if_cheaper(state, _merged(state, chosen, objective), rows, objective)
-                if new is not state:
-                    return new
-        return state
+    pairs = _paying_pairs(state, objective)
+    for chosen in (pairs, pairs[:1]):
+        if chosen:
+            new = if_cheaper(state, _merged(state, chosen, objective), rows, objective)
+            if new is not state:
+                return new
+    return state
 
 
 def _paying_pairs(state: NestedState, objective: NestedObjective) -> list[tuple[int, int]]:
     """Pairs (a, b) of which b takes the rows of a, the largest gain first, each cluster at most once."""
-    n, mean, k = state.stats.n, state.mean, len(state.stats.n)
+    n, mean, k = state.stats.n, state.mean, state.n_clusters
     parent = _parents_centres(state)
     saved = np.zeros((k, k))
     if state.tree.parents:  # a group that is left empty
@@ -88,7 +85,7 @@ def _paying_pairs(state: NestedState, objective: NestedObjective) -> list[tuple[
 
 
 def _merged(state: NestedState, pairs: list[tuple[int, int]], objective: NestedObjective) -> Plan:
-    target = np.arange(len(state.stats.n))
+    target = np.arange(state.n_clusters)
     for a, b in pairs:
         target[a] = b
     alive = target == np.arange(len(target))
@@ -101,25 +98,22 @@ def _merged(state: NestedState, pairs: list[tuple[int, int]], objective: NestedO
     return planned(state.sites.kept(alive), n[alive], mean[alive], scatter[alive], tree.parents, objective)
 
 
-@dataclass(frozen=True)
-class SplitClusters:
+def split_clusters(state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
     """Clusters are split in two, both halves in the same group, if that lowers J: all that pay, else the best."""
-
-    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
-        flat = flat_objective(objective, objective.lam)
-        whole = State(state.sites, state.assignment, state.stats, state.cost, settled=True)
-        halves = bisect(whole, rows, flat)
-        if not len(halves.clusters) or not (halves.gain > 0).any():
-            return state
-        gain = _gains(state, halves.clusters, halves.stats, halves.centres, objective)
-        order = np.argsort(-gain, kind="stable")[: np.count_nonzero((gain > 0) & (halves.gain > 0))]
-        for chosen in (np.sort(order), order[:1]):
-            if len(chosen):
-                plan = _divided(state, halves.clusters[chosen], chosen, halves.stats, halves.centres, objective)
-                new = if_cheaper(state, plan, rows, objective)
-                if new is not state:
-                    return new
+    flat = flat_objective(objective, objective.lam)
+    whole = State(state.sites, state.assignment, state.stats, state.cost, settled=True)
+    halves = bisect(whole, rows, flat)
+    if not len(halves.clusters) or not (halves.gain > 0).any():
         return state
+    gain = _gains(state, halves.clusters, halves.stats, halves.centres, objective)
+    order = np.argsort(-gain, kind="stable")[: np.count_nonzero((gain > 0) & (halves.gain > 0))]
+    for chosen in (np.sort(order), order[:1]):
+        if len(chosen):
+            plan = _divided(state, halves.clusters[chosen], chosen, halves.stats, halves.centres, objective)
+            new = if_cheaper(state, plan, rows, objective)
+            if new is not state:
+                return new
+    return state
 
 
 def _gains(state: NestedState, clusters: Index, halves: Stats, centres: Floats, objective: NestedObjective) -> Floats:
@@ -149,44 +143,38 @@ def _divided(
     return planned(state.sites.born(every_mean), n_all, every_mean, scatters, parents, objective)
 
 
-@dataclass(frozen=True)
-class Exchange:
+def exchange_rows(state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
     """Single rows move to where they cost least, and both centres follow (Hartigan 1975).
 
     A cluster that is pulled to ν with p is one that has a further row of weight p there, which never moves. By rows, p
     changes with every row, so that J decides about all moves together.
     """
-
-    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
-        if len(state.stats.n) < 2:
-            return state
-        flat, held = flat_objective(objective, objective.lam), _with_pull(state, recentred(state, objective), objective)
-        centres = flat.centres(held, previous=state.sites.centres)
-        moved = rows.exchange(state.assignment, centres, held, flat.row_costs, LEAST_GAIN * state.cost)
-        if moved is None:
-            return state
-        stats = rows.sums(moved)
-        alive = stats.n > 0
-        tree, sites = state.tree.kept(alive), state.sites.kept(alive)
-        best = objective.centres(stats.n[alive], stats.sum[alive] / stats.n[alive, None], tree.parents)
-        plan = Plan(sites.moved(best[0]), Tree(tree.parents, best[1:]), -np.inf)
-        return if_cheaper(state, plan, rows, objective)
-
-
-@dataclass(frozen=True)
-class Birth:
-    """A row opens a cluster, in the nearest group or with one of its own: at most one row of each cluster at a time."""
-
-    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
-        flat, centred = flat_objective(objective, objective.lam), recentred(state, objective)
-        held = _with_pull(state, centred, objective)
-        centres = flat.centres(held, previous=state.sites.centres)
-        picks = rows.best_departures(state.assignment, centres, held, flat.row_costs, objective.lam)
-        for point in picks.points[:_MOST_TRIED]:
-            new = if_cheaper(state, _opened(centred, point, objective), rows, objective)
-            if new is not state:
-                return new
+    if state.n_clusters < 2:
         return state
+    flat, held = flat_objective(objective, objective.lam), _with_pull(state, recentred(state, objective), objective)
+    centres = flat.centres(held, previous=state.sites.centres)
+    moved = rows.exchange(state.assignment, centres, held, flat.row_costs, LEAST_GAIN * state.cost)
+    if moved is None:
+        return state
+    stats = rows.sums(moved)
+    alive = stats.n > 0
+    tree, sites = state.tree.kept(alive), state.sites.kept(alive)
+    best = objective.centres(stats.n[alive], stats.sum[alive] / stats.n[alive, None], tree.parents)
+    plan = Plan(sites.moved(best[0]), Tree(tree.parents, best[1:]), -np.inf)
+    return if_cheaper(state, plan, rows, objective)
+
+
+def open_clusters(state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
+    """A row opens a cluster, in the nearest group or with one of its own: at most one row of each cluster at a time."""
+    flat, centred = flat_objective(objective, objective.lam), recentred(state, objective)
+    held = _with_pull(state, centred, objective)
+    centres = flat.centres(held, previous=state.sites.centres)
+    picks = rows.best_departures(state.assignment, centres, held, flat.row_costs, objective.lam)
+    for point in picks.points[:_MOST_TRIED]:
+        new = if_cheaper(state, _opened(centred, point, objective), rows, objective)
+        if new is not state:
+            return new
+    return state
 
 
 def _opened(plan: Plan, point: Floats, objective: NestedObjective) -> Plan:

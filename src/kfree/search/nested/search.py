@@ -47,12 +47,12 @@ class NestedSearch:
 
     def __call__(self, found: Result, monitor: Monitor) -> NestedResult:
         """Clusters of clusters from the result of ``finest``."""
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        rng = random_generator(self.random_state, if_none=0)
         levels, evidence = self.choice.levels(found.rows, found.state.stats, rng)
         penalties = (found.objective.lam, *(level.lam for level in levels))
         objective = self._objective(penalties, tuple(level.tau for level in levels))
         # A penalty that was given decides about the number of clusters; one that was found leaves the number as it is.
-        count = None if self.finest.is_given else len(found.state.stats.n)
+        count = None if self.finest.is_given else found.state.n_clusters
         plans = [_plan(found, tuple(level.parent for level in levels), objective)]
         by_passes, counts = found.summary is not None, (count, *(level.count for level in levels))
         if self.finest.is_given and self.choice.penalties and not by_passes and monitor.may_go_on():
@@ -66,7 +66,7 @@ class NestedSearch:
     def _bound_plan(self, rows: MemoryRows, objective: NestedObjective, monitor: Monitor) -> Plan:
         """A second place to start from, the best one where tau is large: every cluster is its own group."""
         found = replace(self.finest, lam=sum(objective.penalties))(rows, monitor)
-        own = np.arange(len(found.state.stats.n), dtype=np.int32)
+        own = np.arange(found.state.n_clusters, dtype=np.int32)
         return _plan(found, (own,) * (objective.n_levels - 1), objective)
 
     def sweep(self, rows: MemoryRows, monitor: Monitor) -> NestedResult:

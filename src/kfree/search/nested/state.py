@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.assignment import Assignment
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Stats, exact_sum
+from kfree.core.stats import Floats, Mask, Stats
 from kfree.engines.contract import Rows
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
 
@@ -21,7 +20,7 @@ class Tree:
     parents: Parents
     upper: tuple[Floats, ...]
 
-    def kept(self, alive: NDArray[np.bool_]) -> Tree:
+    def kept(self, alive: Mask) -> Tree:
         """The tree without some clusters, and without the groups that have lost all of theirs."""
         parents, upper = [], []
         for parent, centres in zip(self.parents, self.upper, strict=True):
@@ -43,14 +42,14 @@ class NestedState:
     cost: float
 
     @property
-    def inertia(self) -> float:
-        """Squared distances of rows alone."""
-        return exact_sum(self.stats.sse)
+    def n_clusters(self) -> int:
+        """The number of clusters of the finest level."""
+        return len(self.stats.n)
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """Numbers of nodes by level, finest first."""
-        return len(self.stats.n), *map(len, self.tree.upper)
+        return self.n_clusters, *map(len, self.tree.upper)
 
     @property
     def mean(self) -> Floats:

@@ -29,10 +29,15 @@ class SweptState:
     parents: Parents
     cost: float
 
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters of the finest level."""
+        return len(self.centres[0])
+
     def same_partition(self, later: SweptState) -> bool:
         """Whether rows are in the same clusters and these in the same groups."""
         return np.array_equal(self.labels, later.labels) and (
-            all(map(np.array_equal, self.parents, later.parents)) and len(self.centres[0]) == len(later.centres[0])
+            all(map(np.array_equal, self.parents, later.parents)) and self.n_clusters == later.n_clusters
         )
 
 

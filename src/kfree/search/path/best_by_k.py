@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.blocks import row_blocks
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Floats, Index, Mask, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.local.rows import LocalRows
-from kfree.search.centres.moves import Lloyd
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.moves import lloyd
 from kfree.search.centres.refine import exchanged
-from kfree.search.centres.state import State, one_cluster, state_of
+from kfree.search.centres.state import State, assigned, one_cluster, state_of
 from kfree.search.loop import Descent, descend
 from kfree.search.path.gram_merges import AT_ONCE, cheapest_pair, cheapest_pair_with, merge_all, products_overflow
-from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters
+from kfree.search.path.micro_clusters import MicroClusters, make_micro_clusters
 
 _MAX_LLOYD = 20
 # Up to so many rows, all clusterings of a path take about as long as a search.
@@ -41,22 +41,22 @@ class BestByK:
     local minima: for few rows.
     """
 
-    def __init__(self, engine: LocalRows, objective: PathObjective, by_rows: bool = False):
-        self._engine, self._objective, self._by_rows = engine, objective, by_rows
-        self._alone = single_rows(engine)
+    def __init__(self, rows: LocalRows, objective: DPMeansObjective, by_rows: bool = False):
+        self._rows, self._objective, self._by_rows = rows, objective, by_rows
+        self._alone = single_rows(rows)
         if products_overflow(self._alone):
             raise ValueError(
                 "squares of the rows of X (times sample_weight) overflow float64, so that there is no lam path. Divide "
                 "X by a constant."
             )
-        self.merges = merge_all(self._alone, objective, engine.name)
+        self.merges = merge_all(self._alone, objective, rows.name)
         self._best: dict[int, State] = {}
         self._partners = Partners()
 
     def climb(self, k_max: int) -> None:
         """Fill the rungs up to ``k_max``, or as many as there are rows."""
-        k_max = min(k_max, self._engine.n_rows)
-        self._try(one_cluster(self._engine, self._objective))
+        k_max = min(k_max, self._rows.n_rows)
+        self._try(one_cluster(self._rows, self._objective))
         for k in range(2 if self._by_rows else k_max, k_max + 1):
             self._try(Sites.of(self._after_merging(k)))
         for k in range(1, min(k_max, _MOST_ADDED)):
@@ -88,15 +88,15 @@ class BestByK:
         return k in self._best
 
     def centres(self, k: int) -> Floats:
-        """Centres of the best clustering into k, in the coordinates of the rows that the engine was given."""
+        """Centres of the best clustering into k, in the coordinates that the rows were given in."""
         state = self._best[k]
-        return self._engine.frame.outward(self._objective.centres(state.stats, previous=state.sites.centres))
+        return self._rows.frame.outward(self._objective.centres(state.stats, previous=state.sites.centres))
 
     def cheapest_centres(self, k: int) -> Floats:
         """The same for the clustering that ``costs`` is of, which may be that of merging."""
         if k in self._best and self._best[k].inertia <= self.merges.costs_by_k()[k - 1]:
             return self.centres(k)
-        return self._engine.frame.outward(self._after_merging(k))
+        return self._rows.frame.outward(self._after_merging(k))
 
     def _try(self, sites: Sites) -> None:
         """Keep the clustering that is found from these sites if it is the best with so many."""
@@ -108,40 +108,40 @@ class BestByK:
 
     def _by_single_rows(self, sites: Sites) -> State | None:
         """Where moves of single rows end; None where they cannot begin, at one cluster or at one without rows."""
-        start = Lloyd().start(sites, self._engine, self._objective)
+        start = assigned(sites, self._rows, self._objective)
         if len(sites.uids) == 1 or not (start.stats.n > 0).all():
             return None
-        return exchanged(start, self._engine, self._objective)
+        return exchanged(start, self._rows, self._objective)
 
     def _by_k_means(self, sites: Sites) -> State:
         """Where k-means ends. Means are found in one call, up to a pass that leaves a cluster without rows."""
-        engine, objective, lloyd = self._engine, self._objective, Lloyd()
+        rows, objective = self._rows, self._objective
         if objective.of_directions:
-            return descend(lloyd.start(sites, engine, objective), [lloyd], engine, objective, _MAX_LLOYD).state
-        found, n_passes, converged = engine.k_means(sites, objective.lam * len(sites.uids), _MAX_LLOYD)
+            return descend(assigned(sites, rows, objective), [lloyd], rows, objective, _MAX_LLOYD).state
+        found, n_passes, converged = rows.k_means(sites, objective.lam * len(sites.uids), _MAX_LLOYD)
         descent = Descent.at(state_of(sites, found, objective), n_passes, converged)
-        return descend(descent, [lloyd], engine, objective, _MAX_LLOYD).state
+        return descend(descent, [lloyd], rows, objective, _MAX_LLOYD).state
 
     def _after_merging(self, k: int) -> Floats:
         labels = self.merges.labels(k)
-        stats = Stats.empty(k, self._engine.n_features)
+        stats = Stats.empty(k, self._rows.n_features)
         np.add.at(stats.n, labels, self._alone.n)
         np.add.at(stats.sum, labels, self._alone.sum)
         return self._objective.centres(stats, previous=stats.sum)
 
-    # Sites keep their ids, so that the engine knows how far each has come, and computes few distances.
+    # Sites keep their ids, so that rows know how far each has come, and few distances are computed.
 
     def _with_one_more(self, state: State) -> Sites:
-        sq_dist = self._engine.sq_dists(state.assignment, state.sites.centres)
-        costliest = np.argsort(-self._engine.row_weights() * sq_dist, kind="stable")[:_CANDIDATES]
-        candidates = self._engine.rows(costliest)
-        new = candidates[self._engine.best_candidate(candidates, sq_dist)]
+        sq_dist = self._rows.sq_dists(state.assignment, state.sites.centres)
+        costliest = np.argsort(-self._rows.row_weights() * sq_dist, kind="stable")[:_CANDIDATES]
+        candidates = self._rows.rows(costliest)
+        new = candidates[self._rows.best_candidate(candidates, sq_dist)]
         centres = self._objective.centres(state.stats, previous=state.sites.centres)
         return state.sites.born(np.vstack([centres, new]))
 
     def _with_one_less(self, state: State) -> Sites:
         a, b, _ = self._cheapest_pair(state)
-        kept = np.arange(len(state.stats.n)) != b
+        kept = np.arange(state.n_clusters) != b
         stats, sites = state.stats.take(kept), state.sites.kept(kept)
         stats.n[a] += state.stats.n[b]  # a comes before b
         stats.sum[a] += state.stats.sum[b]
@@ -151,7 +151,7 @@ class BestByK:
         """The pair of clusters that is cheapest to merge; of many, only those with a low bound are compared."""
         stats = state.stats
         if len(stats.n) < _MANY or not ((sizes := self._objective.sizes(stats)) > 0).all():
-            return cheapest_pair(stats, self._objective, self._engine.name)
+            return cheapest_pair(stats, self._objective, self._rows.name)
         centres = self._objective.centres(stats, previous=state.sites.centres)
         least = self._partners.least_costs(state.sites.uids, sizes, centres)
         first = np.array([least.argmin()])
@@ -161,9 +161,9 @@ class BestByK:
 
 
 def best_by_k(
-    engine: MemoryRows,
+    rows: MemoryRows,
     sample: MemoryRows,
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     max_k: int,
     is_published: bool = True,
@@ -172,14 +172,13 @@ def best_by_k(
 
     Where costs are published, a fit at a penalty of the path should not find clusterings that cost less.
     """
-    micro = make_micro_clusters(engine, sample, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
-    return BestByK(micro.engine, micro.objective, by_rows=is_published and engine.n_counting <= FEW_ROWS), micro
+    micro = make_micro_clusters(rows, sample, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
+    return BestByK(micro.rows, micro.objective, by_rows=is_published and rows.n_counting <= FEW_ROWS), micro
 
 
-def single_rows(engine: MemoryRows) -> Stats:
+def single_rows(rows: MemoryRows) -> Stats:
     """Every row as a cluster."""
-    rows, weight = engine.rows(np.arange(engine.n_rows)), engine.row_weights()
-    return Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
+    return Stats.of_points(rows.rows(np.arange(rows.n_rows)), rows.row_weights())
 
 
 class Partners:
@@ -214,7 +213,7 @@ class Partners:
         self._uids, self._sizes, self._centres, self._least, self._partner = uids, sizes, centres, least, partner
         return least
 
-    def _unchanged(self, uids: Index, sizes: Floats, centres: Floats) -> tuple[Index, NDArray[np.bool_]]:
+    def _unchanged(self, uids: Index, sizes: Floats, centres: Floats) -> tuple[Index, Mask]:
         """The place of each cluster when last asked about, and whether it was there with this size and centre."""
         if not len(self._uids):
             return np.zeros(len(uids), dtype=np.int64), np.zeros(len(uids), dtype=bool)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.spaces import EUCLIDEAN, Space, spanned
 from kfree.core.stats import Floats
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
 from kfree.search.path.cells import neighbours, off_span, span_of
-from kfree.search.path.windows import Between, Rows, emptiest, too_few_in_the_middle, too_few_somewhere
+from kfree.search.path.windows import Between, RowDistances, emptiest, too_few_in_the_middle, too_few_somewhere
 
 # Standard deviations that are enough to believe in dips: data without clusters show them once in 4,000 times.
 # So many are enough for a step that is wide: once in a hundred times.
@@ -144,11 +144,11 @@ class _Lines:
         self._span = span_of(trial.centres, self.sq_gap, space)
         self.rows = self.rows_of(trial.held_out)
 
-    def rows_of(self, engine: MemoryRows) -> Rows:
-        sq_dist = engine.sq_distances(self._centres)
+    def rows_of(self, rows: MemoryRows) -> RowDistances:
+        sq_dist = rows.sq_distances(self._centres)
         if self._span is not None:
             sq_dist -= off_span(sq_dist, self.sq_gap, self._span)[:, None]
-        return Rows.of(sq_dist, engine.row_weights(), engine.name)
+        return RowDistances.of(sq_dist, rows.row_weights(), rows.name)
 
 
 @dataclass
@@ -163,7 +163,7 @@ class _Sum:
     _variance: float = 1.0
     _influence: Floats | None = None
 
-    def add(self, rows: Rows, between: Between, found: tuple[float, Floats]) -> None:
+    def add(self, rows: RowDistances, between: Between, found: tuple[float, Floats]) -> None:
         excess, influence = found
         own = between.weight * influence
         self._excess += excess

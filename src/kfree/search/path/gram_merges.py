@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
-
 import numpy as np
 
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Index, Stats
 from kfree.native.implementations import implementation
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.agglomerate import Merges
 
 # Clusters whose costs are computed together: so few that these stay in the processor's cache.
 AT_ONCE = 128
-
-
-class GramObjective(Protocol):
-    """An objective whose merge costs need no more than sizes and inner products of the clusters' sums.
-
-    ``of_directions`` says that centres are unit vectors.
-    """
-
-    of_directions: ClassVar[bool]
-
-    def merge_costs_by_gram(
-        self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice | Index
-    ) -> Floats: ...
 
 
 def products_overflow(stats: Stats) -> bool:
@@ -34,7 +20,7 @@ def products_overflow(stats: Stats) -> bool:
     return not longest < np.sqrt(np.finfo(np.float64).max)
 
 
-def merge_all(stats: Stats, objective: GramObjective, engine: str) -> Merges:
+def merge_all(stats: Stats, objective: DPMeansObjective, engine: str) -> Merges:
     """Merge the cheapest pair, the smallest one on ties, until one cluster is left; ``engine`` names the code."""
     k = len(stats.n)
     pairs, costs = np.empty((k - 1, 2), dtype=np.int64), np.empty(k - 1)
@@ -43,7 +29,7 @@ def merge_all(stats: Stats, objective: GramObjective, engine: str) -> Merges:
     return Merges(k, pairs, costs)
 
 
-def cheapest_pair(stats: Stats, objective: GramObjective, engine: str) -> tuple[int, int, float]:
+def cheapest_pair(stats: Stats, objective: DPMeansObjective, engine: str) -> tuple[int, int, float]:
     """The pair a < b that is cheapest to merge, the first one on ties, and its cost; ``engine`` names the code."""
     n, sums = stats.n, stats.sum
     sq_sum, best = np.einsum("ij,ij->i", sums, sums), (0, 0, np.inf)
@@ -56,7 +42,7 @@ def cheapest_pair(stats: Stats, objective: GramObjective, engine: str) -> tuple[
     return best
 
 
-def cheapest_pair_with(some: Index, stats: Stats, objective: GramObjective) -> tuple[int, int, float]:
+def cheapest_pair_with(some: Index, stats: Stats, objective: DPMeansObjective) -> tuple[int, int, float]:
     """The same, of the pairs that one of ``some`` clusters is in."""
     sums = stats.sum
     sq_sum = np.einsum("ij,ij->i", sums, sums)

@@ -10,11 +10,12 @@ import numpy as np
 
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.monitor import Tell
 from kfree.search.path.best_by_k import BestByK, best_by_k
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips, median_dips, unimodality
 from kfree.search.path.lattice import with_lattice_noise
-from kfree.search.path.micro_clusters import MicroClusters, PathObjective
+from kfree.search.path.micro_clusters import MicroClusters
 from kfree.search.path.step_tests import StepTests
 
 # Number of reference rows: rows with equal distances to all of these count as equal.
@@ -28,7 +29,7 @@ def tested_on_halves(
     closely: set[int],
     score: Floats,
     stratified: tuple[MemoryRows, Index],
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     tell: Tell,
 ) -> dict[int, DensityDips]:
@@ -76,7 +77,7 @@ class _Split:
         sample: MemoryRows,
         strata: Index,
         candidates: list[int],
-        objective: PathObjective,
+        objective: DPMeansObjective,
         rng: np.random.RandomState,
     ) -> _Split:
         whole = with_lattice_noise(sample, objective.space, rng)
@@ -100,7 +101,7 @@ def _with(k: int, splits: list[_Split]) -> list[_Split]:
     return [split for split in splits if k in split.numbers]
 
 
-def stratified_halves(engine: MemoryRows, strata: Index) -> tuple[Index, Index]:
+def stratified_halves(rows: MemoryRows, strata: Index) -> tuple[Index, Index]:
     """The rows, which are in random order, in two halves of each stratum (n,); copies of a row are left out.
 
     Strata are clusters of all rows. Without them, a cluster of ten rows would have three in one half in every third
@@ -110,21 +111,21 @@ def stratified_halves(engine: MemoryRows, strata: Index) -> tuple[Index, Index]:
     count as several observations. A value that more rows share than the square root of their number is no copied row
     but a point mass, and both halves have their part of it.
     """
-    group = _equal_rows(engine)
-    is_mass = np.bincount(group)[group] > math.sqrt(engine.n_rows)
+    group = _equal_rows(rows)
+    is_mass = np.bincount(group)[group] > math.sqrt(rows.n_rows)
     masses = np.flatnonzero(is_mass)
     masses = masses[np.argsort(group[masses], kind="stable")]
-    first = np.zeros(engine.n_rows, dtype=bool)
+    first = np.zeros(rows.n_rows, dtype=bool)
     first[np.unique(group, return_index=True)[1]] = True
     single = np.flatnonzero(first & ~is_mass)
     single = single[np.argsort(strata[single], kind="stable")]
     return np.concatenate([single[::2], masses[::2]]), np.concatenate([single[1::2], masses[1::2]])
 
 
-def _equal_rows(engine: MemoryRows) -> Index:
+def _equal_rows(rows: MemoryRows) -> Index:
     """The number of each row's group of equal rows, in the order in which the groups appear."""
-    references = engine.rows(np.arange(min(_REFERENCES, engine.n_rows)))
-    _, first, group = np.unique(engine.sq_distances(references), axis=0, return_index=True, return_inverse=True)
+    references = rows.rows(np.arange(min(_REFERENCES, rows.n_rows)))
+    _, first, group = np.unique(rows.sq_distances(references), axis=0, return_index=True, return_inverse=True)
     appearance = np.empty(len(first), dtype=np.int64)
     appearance[np.argsort(first)] = np.arange(len(first))
     return appearance[group.ravel()]

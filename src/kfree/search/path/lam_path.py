@@ -9,11 +9,12 @@ from threadpoolctl import threadpool_limits
 
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.judge.for_path import FEWEST_COLUMNS, MOST_COLUMNS, MOST_ROWS, judged_steps
 from kfree.search.monitor import Tell, silent
 from kfree.search.path.best_by_k import BestByK, best_by_k
 from kfree.search.path.held_out import tested_on_halves
-from kfree.search.path.micro_clusters import PathObjective, sample_of
+from kfree.search.path.micro_clusters import sample_of
 from kfree.search.path.outliers import far_rows, may_have_far_rows
 from kfree.search.path.staircase import Staircase
 
@@ -44,8 +45,8 @@ class Path(NamedTuple):
 
 
 def lam_path(
-    engine: MemoryRows,
-    objective: PathObjective,
+    rows: MemoryRows,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     max_k: int | None = None,
     tell: Tell = silent,
@@ -57,46 +58,46 @@ def lam_path(
     Directions are judged by comparison with surrogates as well, which sees more clusters than steps that are tested.
     """
     tell("micro-clusters", 0.0)
-    sample = sample_of(engine, objective, rng)
-    found = _tested(engine, sample, objective, rng, max_k, tell)
-    if not objective.of_directions or not FEWEST_COLUMNS <= engine.n_features <= MOST_COLUMNS:
+    sample = sample_of(rows, objective, rng)
+    found = _tested(rows, sample, objective, rng, max_k, tell)
+    if not objective.of_directions or not FEWEST_COLUMNS <= rows.n_features <= MOST_COLUMNS:
         return found
     tell("comparison with surrogates", 0.9)
     kept = sample if found.kept is None else found.kept
-    return found._replace(staircase=_compared(found.staircase, engine, kept, objective, rng, max_k))
+    return found._replace(staircase=_compared(found.staircase, rows, kept, objective, rng, max_k))
 
 
 def _compared(
     path: Staircase,
-    engine: MemoryRows,
+    rows: MemoryRows,
     sample: MemoryRows,
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     max_k: int | None,
 ) -> Staircase:
     """The path with the number of clusters by which rows differ most from surrogates, made longer if need be."""
-    rows, suggested = sample.rows(np.arange(min(sample.n_rows, MOST_ROWS))), path.suggest().k
+    some, suggested = sample.rows(np.arange(min(sample.n_rows, MOST_ROWS))), path.suggest().k
     seeded = np.random.default_rng(rng.randint(2**31))
     # One thread for matrix products, so that no sum depends on the number of threads.
     with threadpool_limits(1, user_api="blas"):
-        steps = judged_steps(rows, path.is_sure, seeded).up_to(max_k)
+        steps = judged_steps(some, path.is_sure, seeded).up_to(max_k)
     k = steps.choose(suggested)
     if k > len(path):
-        path = staircase_to(engine, objective, rng, k)
+        path = staircase_to(rows, objective, rng, k)
     return path.with_judged(k, steps.near(k)) if steps.score and k <= len(path) else path
 
 
 def _tested(
-    engine: MemoryRows,
+    rows: MemoryRows,
     sample: MemoryRows,
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     max_k: int | None,
     tell: Tell,
 ) -> Path:
     """The staircase of all rows, or of those that are not far from all others."""
-    path = _staircase(engine, sample, objective, rng, max_k, tell)
-    has_all = engine.n_counting <= sample.n_rows and sample.n_rows >= _FEWEST_FOR_OUTLIERS
+    path = _staircase(rows, sample, objective, rng, max_k, tell)
+    has_all = rows.n_counting <= sample.n_rows and sample.n_rows >= _FEWEST_FOR_OUTLIERS
     far = far_rows(sample) if has_all and may_have_far_rows(sample, objective.space) else np.zeros(0, dtype=bool)
     if not far.any():
         return Path(path)
@@ -122,26 +123,26 @@ def _replaces(rest: Staircase, path: Staircase) -> bool:
 
 
 def _staircase(
-    engine: MemoryRows,
+    rows: MemoryRows,
     sample: MemoryRows,
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     max_k: int | None,
     tell: Tell,
 ) -> Staircase:
-    most = max(engine.n_counting // ROWS_PER_CLUSTER, LEAST_REACH)
+    most = max(rows.n_counting // ROWS_PER_CLUSTER, LEAST_REACH)
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
-    best, micro = best_by_k(engine, sample, objective, rng, reach)
+    best, micro = best_by_k(rows, sample, objective, rng, reach)
     greedy = _greedy_score(best)
     while max_k is None and reach < most and _widest_step(greedy) > 0.9 * reach:
         reach = min(2 * reach, most)
-        best, micro = best_by_k(engine, sample, objective, rng, reach)
+        best, micro = best_by_k(rows, sample, objective, rng, reach)
         greedy = _greedy_score(best)
     widest = _widest_step(greedy)
     refined = reach if max_k is not None or _hint(greedy) else min(reach, _REFINED)
     tell(f"clusterings up to k = {refined}", 0.2)
     cost = best.costs(refined + refined // 3) + micro.offset
-    n_strata = min(refined, max(sample.n_rows // _ROWS_PER_STRATUM, 1), micro.engine.n_rows)
+    n_strata = min(refined, max(sample.n_rows // _ROWS_PER_STRATUM, 1), micro.rows.n_rows)
     centres = micro.outward(best.centres(n_strata))
     del best  # its clusterings take k² numbers
     is_complete = micro.complete and (max_k is None or max_k >= len(cost))
@@ -156,13 +157,13 @@ def _staircase(
     return Staircase(cost, reach, is_complete, dips, k_beyond=widest if widest > len(path) else None)
 
 
-def staircase_to(engine: MemoryRows, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
+def staircase_to(rows: MemoryRows, objective: DPMeansObjective, rng: np.random.RandomState, k: int) -> Staircase:
     """The staircase up to k clusters, or to the number of distinct rows if there are fewer; no step is tested.
 
     Where k is large, finding the best clustering for each smaller number would take long and change the penalty little:
     there it is that of greedy merging.
     """
-    best, micro = best_by_k(engine, sample_of(engine, objective, rng), objective, rng, k)
+    best, micro = best_by_k(rows, sample_of(rows, objective, rng), objective, rng, k)
     cost = best.costs(min(k + k // 3, DEFAULT_MAX_K)) + micro.offset
     return Staircase(cost, k, micro.complete)
 

@@ -53,26 +53,26 @@ def noise_widths(rows: Floats) -> Floats:
     return steps
 
 
-def with_lattice_noise(engine: MemoryRows, space: Space, rng: np.random.RandomState) -> MemoryRows:
-    """An engine of the same rows with noise in columns on a lattice or a circle, or the same one if there are none.
+def with_lattice_noise(rows: MemoryRows, space: Space, rng: np.random.RandomState) -> MemoryRows:
+    """The same rows with noise in columns on a lattice or a circle, or as they are if there are none.
 
     Directions and points of a kernel's feature space have no such columns.
     """
-    if space is not EUCLIDEAN or engine.frame.unit or engine.n_rows * engine.n_features > _MOST:
-        return engine
-    rows = engine.rows(np.arange(engine.n_rows))
-    steps = noise_widths(rows)
-    circles = circles_in(rows)
+    if space is not EUCLIDEAN or rows.frame.unit or rows.n_rows * rows.n_features > _MOST:
+        return rows
+    X = rows.rows(np.arange(rows.n_rows))
+    steps = noise_widths(X)
+    circles = circles_in(X)
     if not steps.any() and not circles:
-        return engine
-    noisy = rows + steps * rng.uniform(-0.5, 0.5, size=rows.shape)
-    for group in one_hot_groups(rows):
-        spread = spread_over_cells(rows[:, group], rng)
+        return rows
+    noisy = X + steps * rng.uniform(-0.5, 0.5, size=X.shape)
+    for group in one_hot_groups(X):
+        spread = spread_over_cells(X[:, group], rng)
         noisy[:, group] = noisy[:, group] if spread is None else spread
     for j, circle in circles.items():
-        noisy[:, j : j + 2] = spread_over_disc(rows[:, j : j + 2], *circle, rng)
-    plain = Frame.plain(engine.n_features)
-    return open_local(engine.few_rows_name, noisy, weight=engine.row_weights(), frame=plain)
+        noisy[:, j : j + 2] = spread_over_disc(X[:, j : j + 2], *circle, rng)
+    plain = Frame.plain(rows.n_features)
+    return open_local(rows.few_rows_name, noisy, weight=rows.row_weights(), frame=plain)
 
 
 def circles_in(rows: Floats) -> dict[int, tuple[Floats, float]]:

@@ -8,10 +8,9 @@ import numpy as np
 from scipy.special import pdtrc  # the survival function of Poisson counts
 
 from kfree.core.spaces import EUCLIDEAN, Space
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Mask
 from kfree.engines.contract import MemoryRows
 from kfree.native.implementations import implementation
-from kfree.search.path.cells import Mask
 
 # A row is as far out as its distance to this one of its nearest rows.
 _NEIGHBOUR = 5
@@ -31,12 +30,12 @@ _GROSS = 2.0
 _TIMES, _CHANCE = 4.0, 1e-4
 
 
-def may_have_far_rows(engine: MemoryRows, space: Space) -> bool:
+def may_have_far_rows(rows: MemoryRows, space: Space) -> bool:
     """Whether outliers are tested for: not for directions, nor for many columns."""
-    return space is EUCLIDEAN and not engine.frame.unit and engine.n_features <= _MOST_COLUMNS
+    return space is EUCLIDEAN and not rows.frame.unit and rows.n_features <= _MOST_COLUMNS
 
 
-def far_rows(engine: MemoryRows) -> Mask:
+def far_rows(rows: MemoryRows) -> Mask:
     """Rows farther from their neighbours than the tail of a log-concave density allows.
 
     For such a density f, log f(x) of a random row x has a tail that falls at least exponentially, and so has the log
@@ -44,7 +43,7 @@ def far_rows(engine: MemoryRows) -> Mask:
     exponential tail is extrapolated. Rows beyond the point where there are several times as many are far, and so are
     rows that lie farther from their neighbours than the clusters, if there are any, lie from each other.
     """
-    log_reach, log_spread = _log_distances(engine)
+    log_reach, log_spread = _log_distances(rows)
     return _beyond_tail(log_reach) | (log_reach > log_spread + math.log(_GROSS))
 
 
@@ -64,29 +63,29 @@ def _beyond_tail(log_reach: Floats) -> Mask:
     return far
 
 
-def _log_distances(engine: MemoryRows) -> tuple[Floats, float]:
+def _log_distances(rows: MemoryRows) -> tuple[Floats, float]:
     """The log of each row's distance to the fifth nearest of some others, and of the median of all distances."""
-    n_references = min(max(_MOST_DISTANCES // engine.n_rows, _FEWEST), _MOST, engine.n_rows)
-    sq_dist = _sq_distances(engine, n_references)
-    passes, sq_reach = implementation(engine.name, "path"), np.empty(engine.n_rows)
+    n_references = min(max(_MOST_DISTANCES // rows.n_rows, _FEWEST), _MOST, rows.n_rows)
+    sq_dist = _sq_distances(rows, n_references)
+    passes, sq_reach = implementation(rows.name, "path"), np.empty(rows.n_rows)
     spread = passes.median(sq_dist[:n_references].ravel())
     passes.neighbour_reach(sq_dist, _NEIGHBOUR, sq_reach)
     least = math.exp(2 * _NOWHERE)
     return np.log(np.maximum(sq_reach, least)) / 2, math.log(max(spread, least)) / 2
 
 
-def _sq_distances(engine: MemoryRows, n_references: int) -> Floats:
+def _sq_distances(rows: MemoryRows, n_references: int) -> Floats:
     """Squared distances of all rows to the first ones, (n, n_references).
 
     With many columns they come from inner products, a third of the time. Coordinates are about the median, since far
     rows may have moved the mean: then the rounding of a distance is that of its own two rows.
     """
-    if engine.n_features < _MANY_COLUMNS or engine.n_rows * engine.n_features > _MOST_COORDINATES:
-        return engine.sq_distances(engine.rows(np.arange(n_references)))
-    rows = engine.rows(np.arange(engine.n_rows))
-    rows -= np.median(rows, axis=0)
-    sq_norm = np.einsum("ij,ij->i", rows, rows)
-    both, sq_dist = sq_norm[:, None] + sq_norm[:n_references], rows @ rows[:n_references].T
+    if rows.n_features < _MANY_COLUMNS or rows.n_rows * rows.n_features > _MOST_COORDINATES:
+        return rows.sq_distances(rows.rows(np.arange(n_references)))
+    X = rows.rows(np.arange(rows.n_rows))
+    X -= np.median(X, axis=0)
+    sq_norm = np.einsum("ij,ij->i", X, X)
+    both, sq_dist = sq_norm[:, None] + sq_norm[:n_references], X @ X[:n_references].T
     # In place: new arrays of this size take as long as the arithmetic.
     sq_dist *= 2
     np.subtract(both, sq_dist, out=sq_dist)

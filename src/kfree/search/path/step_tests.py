@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.marks import Shape
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Mask
 from kfree.search.path.density_dips import ENOUGH, ENOUGH_IF_WIDE, DensityDips
 
 # Standard deviations by which a single density dip must exceed chance to be clear.
@@ -34,7 +33,7 @@ class StepTests:
     evidence: Annotated[Floats, Shape("steps")]
     weakest: Annotated[Floats, Shape("steps")]
     unimodal: Annotated[Floats, Shape("steps")]
-    refuted: Annotated[NDArray[np.bool_], Shape("steps")]
+    refuted: Annotated[Mask, Shape("steps")]
 
     @classmethod
     def of(cls, judged: dict[int, DensityDips], n_steps: int) -> StepTests:
@@ -75,7 +74,7 @@ class StepTests:
         best = np.nanmax(excess, initial=-np.inf)
         return np.flatnonzero(excess > -_CLOSE).tolist() if best < _CLOSE else []
 
-    def _confirmed(self, score: Floats) -> NDArray[np.bool_]:
+    def _confirmed(self, score: Floats) -> Mask:
         """Steps with enough evidence, which is less for wide ones: of these there are few to be mistaken in."""
         return np.asarray((self.evidence >= needed(score)) & (self.share > 0) & ~(self.unimodal < 0))
 

@@ -13,9 +13,9 @@ from types import ModuleType
 import numpy as np
 
 from kfree.core.cached import cached
-from kfree.core.stats import Floats, Index
+from kfree.core.stats import Floats, Index, Mask
 from kfree.native.implementations import implementation
-from kfree.search.path.cells import Mask, Segment
+from kfree.search.path.cells import Segment
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
 _HALF_WINDOW = 0.25
@@ -41,7 +41,7 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowDistances:
     """Rows and their distances to all centres, ``sq_dist`` (k, n), what lies off the span of the centres left out."""
 
     sq_dist: Floats
@@ -50,7 +50,7 @@ class Rows:
     passes: ModuleType
 
     @classmethod
-    def of(cls, sq_dist: Floats, weight: Floats, engine: str) -> Rows:
+    def of(cls, sq_dist: Floats, weight: Floats, engine: str) -> RowDistances:
         """From distances (n, k); ``engine`` names the code."""
         by_centre, passes = np.ascontiguousarray(sq_dist.T), implementation(engine, "path")
         return cls(by_centre, sq_dist.argmin(axis=1), weight / np.mean(weight), passes)

@@ -8,8 +8,9 @@ import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.engines.contract import Rows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.agglomerate import agglomerate
-from kfree.search.centres.state import Objective, SplitMergeObjective, State, at_means, state_of
+from kfree.search.centres.state import State, after_merges, assigned, at_means
 from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 
 # Passes end when one lowers the cost by less than this share.
@@ -18,46 +19,41 @@ LEAST_SHARE = 1e-4
 MOST_PASSES = 22
 
 # From a state to the sites of the next pass.
-Step = Callable[[State, SplitMergeObjective], Sites]
+Step = Callable[[State, DPMeansObjective], Sites]
 
 
-def started(engine: Rows, sites: Sites, objective: Objective) -> Descent[State]:
+def started(rows: Rows, sites: Sites, objective: DPMeansObjective) -> Descent[State]:
     """The first pass."""
-    return Descent.at(state_of(sites, engine.nearest(sites), objective))
+    return Descent.at(assigned(sites, rows, objective))
 
 
 def descended(
-    engine: Rows,
+    rows: Rows,
     descent: Descent[State],
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     step: Step,
     most_passes: int = MOST_PASSES,
     watch: Watch = UNWATCHED,
 ) -> Descent[State]:
     """Further passes until one gains less than ``LEAST_SHARE``; the cheapest state is kept."""
 
-    def next_pass(state: State, engine: Rows, objective: SplitMergeObjective) -> State:
-        sites = step(state, objective)
-        return state_of(sites, engine.nearest(sites), objective)
+    def next_pass(state: State, rows: Rows, objective: DPMeansObjective) -> State:
+        return assigned(step(state, objective), rows, objective)
 
-    return descend(descent, [next_pass], engine, objective, most_passes, _gains_little, watch)
+    return descend(descent, [next_pass], rows, objective, most_passes, _gains_little, watch)
 
 
 def _gains_little(old: State, new: State) -> bool:
     return not new.cost < (1.0 - LEAST_SHARE) * old.cost
 
 
-def means(state: State, objective: Objective) -> Sites:
+def means(state: State, objective: DPMeansObjective) -> Sites:
     """Means of the clusters; one without rows stays where it is."""
     return at_means(state.sites, state.stats, objective)
 
 
-def merged_means(state: State, objective: SplitMergeObjective) -> Sites:
+def merged_means(state: State, objective: DPMeansObjective) -> Sites:
     """Means of the clusters, those merged whose merging lowers J: n_a·n_b/(n_a + n_b)·‖μ_a − μ_b‖² < lam."""
-    stats, alive = state.stats.copy(), state.stats.n > 0
-    places = np.flatnonzero(alive)
+    places = np.flatnonzero(state.stats.n > 0)
     merges = agglomerate(state.stats.take(places), objective, below=objective.lam)
-    for (a, b), cost in zip(places[merges.pairs], merges.costs, strict=True):
-        stats.absorb(a, b, cost)
-        alive[b] = False
-    return state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
+    return after_merges(state, places[merges.pairs], merges.costs, objective)

@@ -7,7 +7,6 @@ stay together. So a search on micro-clusters minimises an upper bound of J.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -17,12 +16,12 @@ from kfree.core.stats import Floats, Index, exact_sum
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.local.rows import LocalRows
 from kfree.native.memory import give_back_free_memory
-from kfree.search.centres.moves import Lloyd
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.moves import lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.split_merge import grown
-from kfree.search.centres.state import Objective, SplitMergeObjective, State, occupied, one_cluster, state_of
+from kfree.search.centres.state import State, assigned, occupied, one_cluster
 from kfree.search.loop import require_finite
-from kfree.search.path.micro_clusters import PathObjective
 from kfree.search.summary.plan import Plan
 
 # Micro-clusters per cluster, and the fewest, if memory allows them. Where the number of clusters is not known there are
@@ -36,10 +35,6 @@ _ROWS_PER_SEED, _LLOYD_PASSES = 5, 4
 _ROWS_TO_COUNT = 20_000
 # Rows that are copied at a time.
 _ROWS_AT_ONCE = 1024
-
-
-class SummaryObjective(SplitMergeObjective, PathObjective, Protocol):
-    """An objective of split-merge search whose clusters can represent their rows."""
 
 
 class SummaryRows(LocalRows):
@@ -65,17 +60,17 @@ class SummaryRows(LocalRows):
 
 @dataclass(frozen=True)
 class Summary:
-    """Micro-clusters of all rows. The cost of their rows is higher by ``offset`` than that of the ``engine``."""
+    """Micro-clusters, ``rows``, of all rows, whose cost is higher by ``offset`` than that of the micro-clusters."""
 
-    engine: SummaryRows
+    rows: SummaryRows
     sample: MemoryRows
     offset: float
     n_passes: int
 
 
 def summarised(
-    engine: Rows,
-    objective: SummaryObjective,
+    rows: Rows,
+    objective: DPMeansObjective,
     plan: Plan,
     n_clusters: int | None,
     seed: int,
@@ -85,26 +80,26 @@ def summarised(
     """A summary that is fine enough for ``n_clusters``, or for the penalty of ``objective`` if that is None.
 
     ``is_known``: the search will have neither more nor fewer clusters than that.
-    The sample is drawn with ``seed``, in a pass over the rows that an engine may have made when it was opened.
+    The sample is drawn with ``seed``, in a pass over the rows that may have been made when these were opened.
     """
     give_back_free_memory()
     rng = np.random.RandomState(seed)
-    sample = engine.sample(plan.sample_rows, rng, Sites.of(np.zeros((1, engine.n_features))))
+    sample = rows.sample(plan.sample_rows, rng, Sites.of(np.zeros((1, rows.n_features))))
     assert sample is not None  # some row has a positive weight
-    scale = engine.total_weight / sample.total_weight
+    scale = rows.total_weight / sample.total_weight
     expected = _expected_clusters(sample, objective, scale) if n_clusters is None else n_clusters
-    usual = _FEWEST if is_known else min(_USUAL, _MOST_DISTANCES // engine.n_rows)
+    usual = _FEWEST if is_known else min(_USUAL, _MOST_DISTANCES // rows.n_rows)
     state = _settled(sample, objective, _n_micro(expected, usual, plan, sample.n_rows), rng)
     # A row founds a micro-cluster if it alone would add more than the mean cost of one.
-    most_added = scale * state.inertia / len(state.stats.n)
+    most_added = scale * state.inertia / state.n_clusters
     threshold = min(most_added, objective.lam) if objective.lam else most_added
     give_back_free_memory()
-    done = engine.sweep(state.sites, threshold, None, plan.most_micro - len(state.stats.n))
-    rows, weight = objective.as_rows(done.stats)
+    done = rows.sweep(state.sites, threshold, None, plan.most_micro - state.n_clusters)
+    points, weight = objective.as_rows(done.stats)
     # The mean of equal rows may differ from them by rounding.
-    rows = np.where((done.stats.sse == 0)[:, None], done.centres, rows)
+    points = np.where((done.stats.sse == 0)[:, None], done.centres, points)
     counts = weight > 0
-    micro = SummaryRows(engine.frame.outward(rows[counts]), weight[counts], engine, sample, n_threads)
+    micro = SummaryRows(rows.frame.outward(points[counts]), weight[counts], rows, sample, n_threads)
     offset = exact_sum(objective.least_cost(done.stats, done.centres))
     return Summary(micro, sample, offset, n_passes=2)
 
@@ -114,27 +109,26 @@ def _n_micro(n_clusters: int, usual: int, plan: Plan, n_sampled: int) -> int:
     return max(1, min(wanted, int((1 - _FOR_FAR_ROWS) * plan.most_micro), n_sampled))
 
 
-def _expected_clusters(sample: MemoryRows, objective: SplitMergeObjective, scale: float) -> int:
+def _expected_clusters(sample: MemoryRows, objective: DPMeansObjective, scale: float) -> int:
     """How many clusters all rows will have, estimated on some rows with their share of the penalty."""
     if not objective.lam:
         return 1
     some = sample.among(np.arange(min(_ROWS_TO_COUNT, sample.n_rows)))
     share = replace(objective, lam=objective.lam / scale * some.total_weight / sample.total_weight)
-    start = one_cluster(some, share)
-    state = state_of(start, some.nearest(start), share)
+    state = assigned(one_cluster(some, share), some, share)
     require_finite(state.cost)
     state = occupied(state, some, share)
     return len(grown(state, some, share, None).stats.n)
 
 
-def _settled(sample: MemoryRows, objective: Objective, n_micro: int, rng: np.random.RandomState) -> State:
+def _settled(sample: MemoryRows, objective: DPMeansObjective, n_micro: int, rng: np.random.RandomState) -> State:
     """Micro-clusters of the sample: k-means++, then a few iterations of k-means."""
     enough = _ROWS_PER_SEED * n_micro
     some = sample.among(np.arange(enough)) if enough < sample.n_rows else sample
-    distinct, lloyd = _distinct_rows(some), Lloyd()
+    distinct = _distinct_rows(some)
     is_few = len(distinct) <= n_micro
     seeds = some.rows(distinct) if is_few else greedy_k_means_plus_plus(some, n_micro, rng, n_trials=1)
-    state = lloyd.start(Sites.of(seeds), sample, objective)
+    state = assigned(Sites.of(seeds), sample, objective)
     for _ in range(_LLOYD_PASSES if state.inertia > 0 else 0):
         state = lloyd(state, sample, objective)
     return state

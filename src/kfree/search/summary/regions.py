@@ -15,18 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.blocks import row_blocks
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Floats, Index, Mask, Stats
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.drawing import Region
 from kfree.engines.local.rows import LocalRows
 from kfree.native.memory import give_back_free_memory
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.state import State, recentred, state_of
 from kfree.search.loop import UNWATCHED, Descent, Watch
-from kfree.search.summary.micro import SummaryObjective
 
 # If regions cannot hold all rows, all clusters are first searched at once on a random sample of so many rows per
 # cluster, or more.
@@ -49,7 +48,7 @@ _LEFT_FOR_LLOYD = 2
 _LEAST_SHARE = 5e-5
 
 # The search of a fit in memory, from rows, an objective, sites, and the share of clusters that can be divided.
-Search = Callable[[MemoryRows, SummaryObjective, Sites, float], State]
+Search = Callable[[MemoryRows, DPMeansObjective, Sites, float], State]
 
 
 @dataclass(frozen=True)
@@ -71,20 +70,20 @@ class Proposal:
 
 
 def searched_by_regions(
-    engine: Rows,
+    rows: Rows,
     start: Proposal,
-    objective: SummaryObjective,
+    objective: DPMeansObjective,
     search: Search,
     limits: Limits,
     watch: Watch = UNWATCHED,
 ) -> Descent[State]:
     """Rounds over regions that cover all clusters, until a round gains less than ``_LEAST_SHARE`` per pass."""
-    rounds = _Rounds(engine, limits)
+    rounds = _Rounds(rows, limits)
     proposal, region = start, rounds.upcoming(start)
     descent: Descent[State] | None = None
     while True:
         give_back_free_memory()
-        done, rows, is_all = engine.nearest_drawing(proposal.sites, rounds.region(proposal, region))
+        done, drawn, is_all = rows.nearest_drawing(proposal.sites, rounds.region(proposal, region))
         new = state_of(proposal.sites, done, objective)
         if descent is None:
             descent = Descent.at(new)
@@ -98,16 +97,16 @@ def searched_by_regions(
         if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= limits.most_passes or not watch.may_go_on():
             return descent
         give_back_free_memory()
-        proposal = _proposed(descent.state, region, rows, is_all, objective, search)
-        region, rows = rounds.upcoming(proposal), None  # the rows of two regions are never there at the same time
+        proposal = _proposed(descent.state, region, drawn, is_all, objective, search)
+        region, drawn = rounds.upcoming(proposal), None  # the rows of two regions are never there at the same time
 
 
 class _Rounds:
     """Which clusters the next region has, by their uids; every round divides all clusters in another way."""
 
-    def __init__(self, engine: Rows, limits: Limits):
-        self._n_rows, self._limits = engine.n_counting, limits
-        self._per_weight = engine.n_counting / engine.total_weight
+    def __init__(self, rows: Rows, limits: Limits):
+        self._n_rows, self._limits = rows.n_counting, limits
+        self._per_weight = rows.n_counting / rows.total_weight
         self._queue: list[Index] = []
         self._n_rounds = self._n_passes = 0
         self._begun_at = np.inf
@@ -171,7 +170,7 @@ def _proposed(
     uids: Index,
     rows: MemoryRows | None,
     is_all: bool,
-    objective: SummaryObjective,
+    objective: DPMeansObjective,
     search: Search,
 ) -> Proposal:
     """The result of a search on the rows of a region and on what is left of every other cluster, which is a row."""
@@ -200,7 +199,7 @@ def _left(whole: Stats, taken: Stats) -> Stats:
     return Stats(n[some], (whole.sum - taken.sum)[some], np.zeros(np.count_nonzero(some)))
 
 
-def _matched(rows: LocalRows, state: State, occupied: NDArray[np.bool_], inside: NDArray[np.bool_]) -> LocalRows:
+def _matched(rows: LocalRows, state: State, occupied: Mask, inside: Mask) -> LocalRows:
     """The same rows, weighted and shifted so that every cluster has the weight and the mean that all its rows have.
 
     So a cluster has the centre here that it has among all rows. One without any of the rows is a row at its mean.
