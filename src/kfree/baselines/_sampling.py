@@ -9,7 +9,14 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from kfree.native.implementations import IMPLEMENTATIONS
-from kfree.validation.parameters import is_positive_number, random_generator, require, require_choice, require_count
+from kfree.validation.parameters import (
+    is_positive_number,
+    random_generator,
+    require,
+    require_choice,
+    require_count,
+    whole,
+)
 
 # Variances are at most this, and at least its inverse. Beyond it, ratios of two are no numbers.
 LARGEST = 1e100
@@ -82,14 +89,17 @@ class Sampler(ClusterMixin, BaseEstimator):
         self.n_clusters_ = int(labels.max()) + 1
         self.trace_ = {name: np.array(values) for name, values in trace.items()}
         self.label_samples_ = np.array(samples) if self.keep_samples else None
-        self.n_iter_ = self.n_burn_in + self.n_samples * self.thin
+        self.n_iter_ = self._n_sweeps()
         return self
+
+    def _n_sweeps(self):
+        return whole(self.n_burn_in) + whole(self.n_samples) * whole(self.thin)
 
     def _run(self, chain, rng):
         """The traces, labels and σ of the highest log joint, and the labels of all samples if they are wanted."""
         trace = {"iteration": [], "n_clusters": [], "log_joint": [], "alpha": [], "sigma": []}
         best, highest, samples = None, -np.inf, []
-        for iteration in range(1, self.n_burn_in + self.n_samples * self.thin + 1):
+        for iteration in range(1, self._n_sweeps() + 1):
             chain.sweep(rng)
             if iteration <= self.n_burn_in or (iteration - self.n_burn_in) % self.thin:
                 continue

@@ -10,7 +10,7 @@ from kfree.engines.cost_rules.responsibilities import responsibilities, sums_ove
 from kfree.models.bayesian_rows import GaussianData
 from kfree.search.evidence.overlap import criteria_by
 from kfree.search.evidence.soft_labels import split_and_merge
-from kfree.validation.parameters import require_count
+from kfree.validation.parameters import require_count, whole
 
 
 class SplitMergeMixture(ClusterMixin, BaseEstimator):
@@ -31,7 +31,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         require_count("max_iter", self.max_iter)
         require_count("max_clusters", self.max_clusters, or_none=True)
         data = GaussianData(X, self)
-        descent = split_and_merge(data.rows, self._family(data), self.max_iter, self.max_clusters)
+        descent = split_and_merge(data.rows, self._family(data), whole(self.max_iter), whole(self.max_clusters))
         if not descent.converged:
             warn(
                 f"{type(self).__name__} did not converge within max_iter={self.max_iter} splits and merges; the "

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.warning import warn, warn_full
 from kfree.estimators.k_means import KMeans
-from kfree.validation.parameters import is_number, require, require_count
+from kfree.validation.parameters import is_number, require, require_count, whole
 from kfree.validation.rows import validated_rows
 
 # Critical values of A²* for a normal distribution of unknown mean and variance (D'Agostino & Stephens 1986, Table 4.7);
@@ -117,7 +117,7 @@ class GMeans(ClusterMixin, BaseEstimator):
         while True:
             n_rounds += 1
             if self.max_clusters is not None:
-                room = self.max_clusters - len(model.cluster_centers_)
+                room = whole(self.max_clusters) - len(model.cluster_centers_)
             centres, n_new = [], 0
             for c, centre in enumerate(model.cluster_centers_):
                 halves = self._split(rows[model.labels_ == c]) if n_new < room else None

@@ -44,6 +44,7 @@ from kfree.validation.parameters import (
     random_generator,
     require_count,
     threads,
+    whole,
 )
 
 SEARCHES = {"auto": bayesian_k_means, "published": published_search}
@@ -305,7 +306,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         spanned = data.in_span(objective.model, self.engine, self.n_threads) if narrow else None
         where = (engine, objective) if spanned is None else (spanned[0], replace(objective, model=spanned[1]))
         monitor.begins()
-        descent = SEARCHES[self.search](*where, self.max_iter, self.max_clusters, monitor)
+        descent = SEARCHES[self.search](*where, whole(self.max_iter), whole(self.max_clusters), monitor)
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         if spanned is not None:
             descent.state = relabelled(descent.state, spanned[0], engine, objective)

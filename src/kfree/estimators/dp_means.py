@@ -51,6 +51,7 @@ from kfree.validation.parameters import (
     random_seed,
     require,
     rule,
+    whole,
 )
 from kfree.validation.tensors import in_memory
 
@@ -463,13 +464,13 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             type(self).__name__,
             self._family,
             float(self.lam) / sq_unit if is_positive_number(self.lam) else self.lam,
-            self.target_k,
+            whole(self.target_k),
             self.search == "sweep",
-            self.patience,
+            whole(self.patience),
             self.time_budget,
             self.order,
-            self.max_iter,
-            self.max_clusters,
+            whole(self.max_iter),
+            whole(self.max_clusters),
             self.random_state,
             init,
             sq_unit,

@@ -5,7 +5,7 @@ from typing import Any
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.seeding import farthest_first
-from kfree.validation.parameters import require_choice, require_count
+from kfree.validation.parameters import require_choice, require_count, whole
 from kfree.validation.rows import validated_rows, validated_weights
 
 
@@ -45,4 +45,4 @@ def farthest_first_lambda(X: Any, k: int, sample_weight: Any = None, metric: str
     rows = validated_rows(X, "farthest_first_lambda")
     weight = validated_weights(sample_weight, rows.shape[0])
     engine = open_engine("auto", rows, weight=weight, unit=metric == "cosine")
-    return farthest_first(engine, OBJECTIVES[metric](0.0), k)
+    return farthest_first(engine, OBJECTIVES[metric](0.0), whole(k))

@@ -35,6 +35,7 @@ from kfree.validation.parameters import (
     require_share,
     rule,
     shown,
+    whole,
 )
 
 
@@ -228,7 +229,8 @@ class GraphDPMeans(ClusterEstimator):
         adjacency, names = validated_graph(A)
         linked = np.flatnonzero(np.diff(adjacency.indptr))
         graph = Graph.of(sp.csr_array(adjacency[linked][:, linked]), self.engine) if len(linked) else None
-        search = CutSearch(self.lam, self.target_k, self.cut, self.patience, self.max_iter, self.random_state)
+        limits = whole(self.patience), whole(self.max_iter)
+        search = CutSearch(self.lam, whole(self.target_k), self.cut, *limits, self.random_state)
         with monitored(self) as monitor:
             result = search(graph, adjacency.shape[0] - len(linked), monitor)
         return publish(self, None, self._found(adjacency, names, linked, result), columns=adjacency)

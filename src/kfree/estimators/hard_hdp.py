@@ -32,7 +32,7 @@ from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.groups.search import SharedSearch, searched_in_span
 from kfree.validation.groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
-from kfree.validation.parameters import WATCHING, check, choice, count, is_positive_number, rule, shown, threads
+from kfree.validation.parameters import WATCHING, check, choice, count, is_positive_number, rule, shown, threads, whole
 from kfree.validation.rows import validated_weights
 
 _BY_RULE = "farthest-first"
@@ -413,10 +413,9 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     def _search(self):
         """The search that the parameters ask for."""
         penalties = _penalty(self.lam_local), _penalty(self.lam_global)
+        targets, limits = (self.target_k, self.target_k_local), (self.patience, self.max_iter)
         sweep = self.search == "sweep"
-        return SharedSearch(
-            *penalties, self.target_k, self.target_k_local, sweep, self.patience, self.max_iter, self.random_state
-        )
+        return SharedSearch(*penalties, *map(whole, targets), sweep, *map(whole, limits), self.random_state)
 
     def _publish_further(self, rows, group, names, result):
         """Set the fitted attributes after a search over old clusters and further rows."""

@@ -35,6 +35,7 @@ from kfree.validation.parameters import (
     require,
     require_count,
     rule,
+    whole,
 )
 from kfree.validation.tensors import in_memory
 
@@ -279,14 +280,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
 
     def _search(self, n_features):
         """The search that the parameters ask for."""
-        limits = self._n_starts(), self.max_iter, self.tol, self.random_state
-        return LloydSearch(PLACED_OBJECTIVES[self.metric], self.n_clusters, self._seeds(n_features), *limits)
+        limits = self._n_starts(), whole(self.max_iter), self.tol, self.random_state
+        return LloydSearch(PLACED_OBJECTIVES[self.metric], whole(self.n_clusters), self._seeds(n_features), *limits)
 
     def _n_starts(self):
         """How often the search starts."""
         if callable(self.init) or isinstance(self.init, str):
             few = self.init == "k-means++"
-            return (1 if few else RANDOM_STARTS) if self.n_init == "auto" else self.n_init
+            return (1 if few else RANDOM_STARTS) if self.n_init == "auto" else whole(self.n_init)
         if self.n_init not in ("auto", 1):
             warn(f"init holds centres, so that KMeans starts once and not n_init={self.n_init} times.", RuntimeWarning)
         return 1

@@ -37,7 +37,7 @@ from kfree.validation.kernels import (
     validated_kernel,
     validated_matrix,
 )
-from kfree.validation.parameters import check, choice, count
+from kfree.validation.parameters import check, choice, count, whole
 from kfree.validation.rows import validated_rows, validated_weights
 
 # Number of rows on which a kernel is checked for negative eigenvalues.
@@ -261,13 +261,13 @@ class KernelDPMeans(ClusterEstimator):
             type(self).__name__,
             partial(DPMeansObjective, space=DUAL),
             self.lam,
-            self.target_k,
+            whole(self.target_k),
             self.search == "sweep",
-            self.patience,
+            whole(self.patience),
             self.time_budget,
             self.order,
-            self.max_iter,
-            self.max_clusters,
+            whole(self.max_iter),
+            whole(self.max_clusters),
             self.random_state,
         )
 

@@ -13,7 +13,7 @@ from kfree.objectives.dp_means import OBJECTIVES, PLACED_OBJECTIVES
 from kfree.search.monitor import silent
 from kfree.search.path.lam_path import lam_path
 from kfree.search.path.staircase import Staircase
-from kfree.validation.parameters import random_generator, require, require_choice, require_count
+from kfree.validation.parameters import random_generator, require, require_choice, require_count, whole
 from kfree.validation.rows import validated_rows, validated_weights
 
 
@@ -93,7 +93,7 @@ def lambda_path(
     with progress_line("lambda_path") if verbose else nullcontext(silent) as show:
         rng = random_generator(random_state)
         objective = OBJECTIVES["cosine" if unit else "euclidean"](0.0)
-        path = lam_path(opened, objective, rng, max_k, partial(_tell, show)).staircase
+        path = lam_path(opened, objective, rng, whole(max_k), partial(_tell, show)).staircase
         show("path", 1.0)
     path = path.times(SQ_EARTH_RADIUS) if metric == "haversine" else path
     advise_path(path)

@@ -49,6 +49,7 @@ from kfree.validation.parameters import (
     random_seed,
     require,
     rule,
+    whole,
 )
 from kfree.validation.tensors import in_memory, placed_like
 
@@ -400,18 +401,18 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
             OBJECTIVES[self.metric],
             self.lam,
             target_k,
-            max_iter=self.max_iter,
+            max_iter=whole(self.max_iter),
             random_state=self.random_state,
             number="levels",
         )
         numbers = None if self.levels is None else [int(n) for n in self.levels[:-1]][::-1]
         lam_group = None if is_auto(self.lam_group) else _numbers(self.lam_group)[::-1]
-        above = _n_levels_above(self)
+        above, max_levels = _n_levels_above(self), whole(self.max_levels)
         tau = None if is_auto(self.tau) else _numbers(self.tau)[::-1]
         if tau is not None and len(tau) == 1:
-            tau = tau * (self.max_levels if above is None else above)
+            tau = tau * (max_levels if above is None else above)
         by_rows = self.group_weight == "rows"
-        chosen = LevelChoice(self.metric, by_rows, numbers, lam_group, tau, self.max_levels)
+        chosen = LevelChoice(self.metric, by_rows, numbers, lam_group, tau, max_levels)
         return NestedSearch(finest, chosen, self.random_state)
 
     def _searched(self, data, search, monitor):

@@ -41,6 +41,7 @@ from kfree.validation.parameters import (
     require,
     rule,
     threads,
+    whole,
 )
 from kfree.validation.rows import validated_rows, validated_weights
 
@@ -461,15 +462,15 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
 
     def _new_stream(self, rows, weight, order=None):
         half_life = None if self.half_life is None else float(self.half_life)
-        n_features, unit = rows.shape[1], is_direction(self.metric)
+        n_features, unit, most = rows.shape[1], is_direction(self.metric), whole(self.max_clusters)
         if self.search == "published":
-            return RowStream(self.engine, n_features, float(self.lam), bool(self.split), self.max_clusters, half_life)
+            return RowStream(self.engine, n_features, float(self.lam), bool(self.split), most, half_life)
         if self.lam == "auto":
             how = unit, self.engine, self.n_threads, self.random_state
             penalty = Penalty.of_first_rows(rows, weight, order, *how)
         else:
             penalty = Penalty(fixed=float(self.lam))
-        return MicroStream(self.engine, n_features, penalty, self.max_clusters, half_life, self.n_micro, unit)
+        return MicroStream(self.engine, n_features, penalty, most, half_life, whole(self.n_micro), unit)
 
     def _require_same_settings(self):
         for name, began_with in self._settings_.items():

@@ -38,6 +38,7 @@ from kfree.validation.parameters import (
     random_generator,
     require,
     rule,
+    whole,
 )
 from kfree.validation.rows import validated_rows, validated_weights
 
@@ -333,7 +334,7 @@ class SpectralDPMeans(ClusterEstimator):
         if name == "rbf":
             return LocalGaussian.of(rows, weight) if self.gamma is None else Gaussian(rows, self.gamma)
         if name == "nearest_neighbors":
-            return Neighbours.of(rows, self.n_neighbors)
+            return Neighbours.of(rows, whole(self.n_neighbors))
         return Given(rows) if name == "precomputed" else Products(rows)
 
     def _spectrum(self, matrix, normalised):
@@ -343,7 +344,7 @@ class SpectralDPMeans(ClusterEstimator):
         if self.target_k is None:
             return at_widest_step(matrix, normalised)
         require(self.target_k <= matrix.n_rows, "target_k", self.target_k, f"at most the {matrix.n_rows} rows of X")
-        return of_number(matrix, self.target_k, normalised)
+        return of_number(matrix, whole(self.target_k), normalised)
 
     def _view(self, X):
         require_rows(X, self)

@@ -45,6 +45,11 @@ def require_count(name: str, value: Any, or_none: bool = False, least: int = 1) 
     require(ok or (or_none and value is None), name, value, allowed)
 
 
+def whole(value: Any) -> Any:
+    """A whole number as Python's int, or None: products of NumPy's narrow numbers, such as np.uint8(10), overflow."""
+    return None if value is None else int(value)
+
+
 def require_share(name: str, value: Any) -> None:
     """Raise unless ``value`` is a share of the rows between 0 and 1."""
     require(is_positive_number(value) and value < 1, name, value, "a share of rows between 0 and 1")
