@@ -102,11 +102,13 @@ def test_density_dips_decide_between_close_scores_of_tables_with_levels(rng):
     numbers, two = np.array([2, 3]), judge.k_means_at(2)
     chosen = Candidate("round", 2, judge.links(two)[1], 0.5, 0.0, 1.0, two)
 
-    def told_by(*scores):
+    def told_by(*scores, chosen=chosen):
         curves = {ROWS_GRAPH: (numbers, Scores(np.ones(2), np.array(scores), np.ones(2)))}
         return with_levels(judge, X, chosen, (chosen,), curves, None)
 
     assert told_by(1.0, 0.7) == (chosen, (chosen,))
+    of_more_links = replace(chosen, links=2.0)  # as three clusters have beside two of them
+    assert told_by(1.0, 0.8, chosen=of_more_links) == (of_more_links, (of_more_links,))
     told, (first, lost) = told_by(1.0, 0.8)
     assert adjusted_rand_score(y, told.labels) > 0.9
     assert told is first
