@@ -158,6 +158,22 @@ def test_rows_without_clusters_are_one():
     assert not model.predict(np.zeros((2, 4))).any()
 
 
+def test_columns_of_noise_do_not_hide_clusters(tmp_path):
+    X, y = blobs(n=200, d=2, k=3)
+    X = np.hstack([np.random.default_rng(1).normal(size=(200, 9)), np.ones((200, 1)), X])
+    X = pd.DataFrame(X, columns=list("abcdefghijkl"))
+    model = AutoCluster().fit(X)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert model.columns_.tolist() == [10, 11]
+    assert "Found only in column 'k', column 'l':" in model.reason_
+    assert model.candidates_[-1]["why_not"] == "takes all columns; clusters are clearer in column 'k', column 'l'"
+    model.save(tmp_path / "model.kfree")
+    again = load(tmp_path / "model.kfree")
+    assert again.columns_.tolist() == [10, 11]
+    X.iloc[:, :10] = 0.0
+    assert np.array_equal(again.predict(X), model.labels_)
+
+
 def test_equal_rows_and_constant_columns():
     with pytest.warns(DataAdvice, match="X has 1, so"):
         equal = AutoCluster().fit(np.ones((50, 3)))
