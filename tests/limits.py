@@ -1,41 +1,18 @@
 """Peak memory against ``memory=`` for every format and shape of files: ``python -m tests.limits``.
 
-Each case is a process of its own. It fits a few rows first, so that all libraries are loaded, then a file that is many
-times the limit, and prints how far its resident memory rose in between.
+Each case is a process of its own. It fits a few rows first, so that all libraries are loaded, then a file that is
+larger than the limit, and returns how far its resident memory rose in between.
 """
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-MEASURED = """
-import json, sys
-from pathlib import Path
-import pyarrow
-from kfree import KMeans, open_rows
-from kfree.native.memory import give_back_free_memory
+from tests.processes import apart
 
-def status(name):
-    return next(1024 * int(line.split()[1]) for line in Path("/proc/self/status").open() if line.startswith(name))
-
-few, whole, memory = sys.argv[1], sys.argv[2], int(sys.argv[3])
-for _ in range(3):  # until all threads of pyarrow have worked
-    KMeans(3, memory=memory, max_iter=2, random_state=0).fit(open_rows(few))
-give_back_free_memory()
-pyarrow.default_memory_pool().release_unused()
-before = status("VmRSS")
-Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-try:
-    model = KMeans(3, memory=memory, max_iter=2, random_state=0).fit(open_rows(whole))
-    print(json.dumps({"peak": status("VmHWM") - before, "passes": model.n_passes_}))
-except ValueError as error:
-    print(json.dumps({"refused": str(error)}))
-"""
 # Name of a case: ending, and the arguments of its writer. Row groups and record batches of 10³, 10⁵ and all rows.
 GROUPS = {"1e3": 1_000, "1e5": 100_000, "all": None}
 CASES = {
@@ -75,16 +52,47 @@ def write_rows(path, X, ending, rows=None, levels=False, order="C", compression=
             csv.write_csv(table, file)
 
 
-def measured(case, folder, n_rows, n_columns, memory, seed=0):
+def status(name):
+    """Bytes that the system states of this process."""
+    return next(1024 * int(line.split()[1]) for line in Path("/proc/self/status").open() if line.startswith(name))
+
+
+def rise(fit, few, whole):
+    """How far resident memory rises in a fit on a whole file above that after a fit on a few rows; and the model."""
+    import pyarrow
+
+    from kfree import open_rows
+    from kfree.native.memory import give_back_free_memory
+
+    fit(open_rows(few))
+    give_back_free_memory()
+    pyarrow.default_memory_pool().release_unused()
+    before = status("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    model = fit(open_rows(whole))
+    return status("VmHWM") - before, model
+
+
+def risen(few, whole, memory):
     """What a fit takes: its peak in bytes and the number of passes, or why it was refused."""
+    from kfree import KMeans
+
+    try:
+        peak, model = rise(KMeans(3, memory=memory, max_iter=2, random_state=0).fit, few, whole)
+    except ValueError as error:
+        return {"refused": str(error)}
+    return {"peak": peak, "passes": model.n_passes_}
+
+
+def measured(case, folder, n_rows, n_columns, memory, seed=0):
+    """What a fit to rows of a case takes; see ``risen``."""
     (ending, arguments), rng = CASES[case], np.random.default_rng(seed)
     centres, paths = 20 * rng.normal(size=(3, n_columns)), []
     for name, n in (("few", min(n_rows, 60_000)), ("whole", n_rows)):
         paths.append(str(Path(folder) / f"{name}{ending}"))
         X = centres[rng.integers(3, size=n)] + rng.normal(size=(n, n_columns))
         write_rows(paths[-1], X, ending, **arguments)
-    command = [sys.executable, "-c", MEASURED, *paths, str(memory)]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    return apart(risen, *paths, memory)
 
 
 def main():

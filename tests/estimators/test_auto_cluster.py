@@ -102,11 +102,13 @@ def test_density_dips_decide_between_close_scores_of_tables_with_levels(rng):
     numbers, two = np.array([2, 3]), judge.k_means_at(2)
     chosen = Candidate("round", 2, judge.links(two)[1], 0.5, 0.0, 1.0, two)
 
-    def told_by(*scores):
+    def told_by(*scores, chosen=chosen):
         curves = {ROWS_GRAPH: (numbers, Scores(np.ones(2), np.array(scores), np.ones(2)))}
         return with_levels(judge, X, chosen, (chosen,), curves, None)
 
     assert told_by(1.0, 0.7) == (chosen, (chosen,))
+    of_more_links = replace(chosen, links=2.0)  # as three clusters have beside two of them
+    assert told_by(1.0, 0.8, chosen=of_more_links) == (of_more_links, (of_more_links,))
     told, (first, lost) = told_by(1.0, 0.8)
     assert adjusted_rand_score(y, told.labels) > 0.9
     assert told is first
@@ -154,6 +156,22 @@ def test_rows_without_clusters_are_one():
     assert (model.n_clusters_, model.model_name_, model.k_interval_) == (1, "one cluster", (1, 1))
     assert model.reason_.startswith("One cluster: the best partition scores 0.0")
     assert not model.predict(np.zeros((2, 4))).any()
+
+
+def test_columns_of_noise_do_not_hide_clusters(tmp_path):
+    X, y = blobs(n=200, d=2, k=3)
+    X = np.hstack([np.random.default_rng(1).normal(size=(200, 9)), np.ones((200, 1)), X])
+    X = pd.DataFrame(X, columns=list("abcdefghijkl"))
+    model = AutoCluster().fit(X)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert model.columns_.tolist() == [10, 11]
+    assert "Found only in column 'k', column 'l':" in model.reason_
+    assert model.candidates_[-1]["why_not"] == "takes all columns; clusters are clearer in column 'k', column 'l'"
+    model.save(tmp_path / "model.kfree")
+    again = load(tmp_path / "model.kfree")
+    assert again.columns_.tolist() == [10, 11]
+    X.iloc[:, :10] = 0.0
+    assert np.array_equal(again.predict(X), model.labels_)
 
 
 def test_equal_rows_and_constant_columns():

@@ -20,6 +20,12 @@ def blobs(seed, n, d, k, gap, in_one_column=False):
     return rng.normal(size=(n, d)) + centres[y], y
 
 
+def beside_noise(seed, n, k, n_noise):
+    """Clusters six deviations apart in k columns, and skewed columns of noise."""
+    X, y = blobs(seed, n, k, k, 6.0)
+    return np.hstack([X, np.random.default_rng(seed).lognormal(size=(n, n_noise))]), y
+
+
 def unequal(seed, n, k, gap):
     """One column; the first group has four times as many rows as each other."""
     rng = np.random.default_rng(seed)
@@ -60,6 +66,7 @@ SETS = {
     "3 close": (0.80, lambda: blobs(1, 400, 10, 3, 4.0)),
     "5 of 128 columns": (0.93, lambda: blobs(2, 400, 128, 5, 6.0)),
     "16 of 128 columns": (0.93, lambda: blobs(3, 600, 128, 16, 12.0)),
+    "4 beside 12 columns of noise": (0.89, lambda: beside_noise(7, 300, 4, 12)),
     "Gaussian": (1.0, lambda: alone(lambda rng: rng.normal(size=(400, 6)) @ rng.normal(size=(6, 6)))),
     "cube": (1.0, lambda: alone(lambda rng: rng.uniform(size=(400, 3)))),
     "log-normal": (1.0, lambda: alone(lambda rng: rng.lognormal(size=(400, 4)))),

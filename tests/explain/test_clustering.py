@@ -294,3 +294,13 @@ def test_two_groups_in_one_column_are_clear():
     made = kfree.cluster(pd.DataFrame({"x": x}))
     assert made.n_clusters == 2
     assert made.certainty == "2 clusters, clear"
+
+
+def test_columns_that_clusters_were_found_in_are_named():
+    X = np.random.default_rng(0).normal(size=(90, 8))
+    X[:, 2:4] += 12 * np.eye(3, 2)[np.arange(90) % 3]
+    clustering = kfree.cluster(pd.DataFrame(X, columns=list("abcdefgh")))
+    assert clustering.n_clusters == 3
+    assert clustering.remarks == ["clusters were found only in column 'c', column 'd', because other columns hide them"]
+    assert "column 'c', column 'd'" in clustering.model.reason_
+    assert "column 'c', column 'd'" in clustering.model.candidates_[-1]["why_not"]

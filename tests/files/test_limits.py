@@ -7,20 +7,19 @@ import pytest
 from tests import roundtrip
 from tests.limits import measured
 
-# Memory, and rows of two columns: files of twice that. Text is a third of it as numbers, and its reader needs more.
-SIZES, SIZES_OF_TEXT = (13_000_000, 1_650_000), (26_000_000, 1_000_000)
+# Rows of two columns that take more than the memory, and text that takes twice as much.
+MEMORY, N_ROWS, N_ROWS_OF_TEXT = 13_000_000, 820_000, 600_000
 SAMPLE = ["npy", "csv", "parquet 1e3", "parquet 1e5", "parquet all", "arrow all", "arrow lz4 all"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("case", SAMPLE)
 def test_a_fit_takes_no_more_than_its_memory(case, tmp_path):
-    memory, n_rows = SIZES_OF_TEXT if case.startswith("csv") else SIZES
-    found = measured(case, tmp_path, n_rows, 2, memory)
+    found = measured(case, tmp_path, N_ROWS_OF_TEXT if case.startswith("csv") else N_ROWS, 2, MEMORY)
     if case == "arrow lz4 all":
         assert "to read its row groups or record batches takes" in found["refused"]
     else:
-        assert found["peak"] <= memory
+        assert found["peak"] <= MEMORY
         assert found["passes"] > 1  # the rows did not fit
 
 

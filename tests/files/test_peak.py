@@ -1,34 +1,21 @@
 """What a fit on files takes at most: the resident memory of a process of its own."""
 
-import json
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
 from kfree.search.summary.plan import Plan
+from tests.limits import rise
+from tests.processes import apart
 
-# Prints how far the resident memory of a fit rises above that of a fit on a few rows, which loads all libraries.
-MEASURED = """
-import json, sys
-from pathlib import Path
-import numpy as np
-from kfree import DPMeans, open_rows
-from kfree.native.memory import give_back_free_memory
 
-def status(name):
-    return next(1024 * int(l.split()[1]) for l in Path("/proc/self/status").open() if l.startswith(name))
+def risen(few, whole, memory, lam):
+    """How far the memory of a fit rises above that of a fit on a few rows, and its number of passes."""
+    from kfree import DPMeans
 
-folder, memory, lam = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-few = open_rows(sys.argv[4])
-DPMeans(lam=lam, memory=memory).fit(few)
-give_back_free_memory()
-before = status("VmRSS")
-Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-model = DPMeans(lam=lam, memory=memory).fit(open_rows(folder))
-print(json.dumps([status("VmHWM") - before, model.n_passes_]))
-"""
+    peak, model = rise(DPMeans(lam=lam, memory=memory).fit, few, whole)
+    return peak, model.n_passes_
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -39,9 +26,7 @@ def test_regions_of_wide_rows_take_no_more_than_the_memory(tmp_path, rng):
         (tmp_path / name).mkdir()
         rows = centres[rng.integers(20, size=n_rows)] + rng.normal(size=(n_rows, n_columns))
         np.save(tmp_path / name / "0.npy", rows.astype(np.float32))
-    command = [sys.executable, "-c", MEASURED, tmp_path / "all", str(memory), "75000", tmp_path / "few"]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-    peak, n_passes = json.loads(done.stdout)
+    peak, n_passes = apart(risen, tmp_path / "few", tmp_path / "all", memory, 75_000.0)
     assert n_passes > 4  # regions
     assert peak <= memory
 

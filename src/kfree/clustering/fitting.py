@@ -16,6 +16,7 @@ from kfree.clustering.result import Clustering
 from kfree.clustering.rows import TableRows
 from kfree.core.stats import Labels
 from kfree.core.warning import GivenAgain
+from kfree.estimators._auto_choice import FOUND_IN, HIDDEN
 from kfree.estimators.auto_cluster import AutoCluster
 from kfree.estimators.dp_means import DPMeans
 from kfree.estimators.lambda_path import lambda_path
@@ -79,6 +80,9 @@ def clustered(
     if rows.kept is None and not options.asks_for_round:
         say("rows do not fit in memory, so that only round clusters were looked for")
     _fit(estimator, rows, sample_weight)
+    if isinstance(estimator, AutoCluster) and FOUND_IN in estimator.reason_:
+        columns = estimator.reason_.partition(FOUND_IN)[2].partition(HIDDEN)[0]
+        say(f"clusters were found only in {columns}, because other columns hide them")
     certainty = _certainty(estimator, rows, options, sample_weight)
     labels = estimator.labels_ if rows.kept is not None else _labels_on_disk(estimator, rows.rows)
     summary = _summary(estimator, rows, labels)
@@ -99,6 +103,10 @@ def _fit(estimator: Any, rows: TableRows, sample_weight: ArrayLike | None) -> No
             raise ValueError(str(error).replace("target_k=", "k=")) from error
     # The preparation has them; with them, the estimator would warn about arrays, which have none.
     vars(estimator).pop("feature_names_in_", None)
+    if isinstance(estimator, AutoCluster):
+        estimator.reason_ = with_column_names(estimator.reason_, rows.feature_names)
+        for one in estimator.candidates_:
+            one["why_not"] = with_column_names(one["why_not"], rows.feature_names)
 
 
 def _certainty(estimator: Any, rows: TableRows, options: FitOptions, sample_weight: ArrayLike | None) -> str:

@@ -1,6 +1,7 @@
 """What AutoCluster chooses for the rows that are judged: the candidates of the judge, density dips and ellipses."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +20,7 @@ from kfree.estimators._auto_opinions import (
     with_path,
 )
 from kfree.search.judge.choose import BY_CENTRES, CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, Judge
+from kfree.search.judge.columns import columns_of_clusters
 from kfree.search.judge.one_column import ColumnJudge
 from kfree.search.judge.rows import has_few_points
 from kfree.search.judge.stability import Refit, refits_on_halves
@@ -28,6 +30,9 @@ from kfree.search.span import coordinates
 _N_SPLITS, _FEW_SPLITS = 4, 2
 # Halves are asked for twice as many clusters as all rows show, and at least for so many.
 _FEWEST_IN_HALF = 13
+# Some columns are judged apart if they are at most this share of all: beside few others, noise hides nothing.
+_FEW_OF_ALL = 0.5
+FOUND_IN, HIDDEN = "Found only in ", ": other columns hide the clusters."
 _FEW_POINTS = "rows share few distinct points, so density dips between these decide"
 _CUT = "neighbours are separated {} less often than in rows without clusters."
 _MISSING = "there are {} fewer rows between clusters than one cluster would have."
@@ -56,16 +61,25 @@ class Choice:
     veto: str = ""
     # What rows without clusters do more often.
     rarely: str = _CUT
+    # The columns in which clusters were found, and the choice in all columns; None if that was taken.
+    columns: np.ndarray | None = None
+    in_all: "Choice | None" = None
 
-    def table(self):
-        """Candidates as dicts."""
+    def table(self, named):
+        """Candidates as dicts; ``named`` are the columns that were used if not all were."""
         fields = ("model", "k", "links", "score", "why_not")
+        candidates = self.candidates
+        if self.in_all is not None:
+            why = f"takes all columns; clusters are clearer in {named}"
+            candidates += tuple(replace(one, why_not=why) for one in self.in_all.candidates)
         rest = [dict.fromkeys(fields) | {"model": model, "why_not": why} for model, why in self.left_out]
-        return [{name: getattr(one, name) for name in fields} for one in self.candidates] + rest
+        return [{name: getattr(one, name) for name in fields} for one in candidates] + rest
 
-    def reason(self, k, n_judged, n_rows):
-        """Why this model and this number, in a sentence or two."""
+    def reason(self, k, n_judged, n_rows, named):
+        """Why this model and this number, in a sentence or two; ``named`` as above."""
         on = "" if n_judged == n_rows else f" Judged on {n_judged:,} of {n_rows:,} rows."
+        if self.in_all is not None:
+            on = f" {FOUND_IN}{named}{HIDDEN}{on}"
         if not self.curves:
             few = f"there are fewer than {FEWEST_ROWS} distinct rows" if n_judged < FEWEST_ROWS else _FEW_POINTS
             return f"{k} cluster{'s' if k > 1 else ''}: {few}.{on}"
@@ -113,20 +127,47 @@ def chosen_for(rows, given, unit, whiten, rng, n_threads):
 
 
 def choose(rows, given, unit, whiten, rng, n_threads):
-    """The same for dense rows."""
+    """The same for dense rows: in all columns or, if fewer show clusters more clearly, in these."""
+    choice, judge, refitted = _judged(rows, given, unit, whiten, rng, n_threads)
+    if judge is None or unit:
+        return refitted(choice)
+    columns = columns_of_clusters(judge, rows)
+    if not 0 < len(columns) <= rows.shape[1] * _FEW_OF_ALL:
+        return refitted(choice)
+    # Another generator, so that halves of all columns do not depend on it.
+    some, _, refitted_some = _judged(rows[:, columns], given[:, columns], unit, whiten, rng.spawn(1)[0], n_threads)
+    if not _shows_more(some, choice, len(columns)):
+        return refitted(choice)
+    return refitted_some(replace(some, columns=columns, in_all=choice))
+
+
+def _shows_more(some, choice, n_columns):
+    """Whether some columns show clusters more clearly than all.
+
+    The score of one column is about valleys and not about links, so that one is taken where all show no clusters.
+    """
+    if not some.labels.max() or some.best_score < some.gate:
+        return False
+    return some.best_score > choice.best_score and (n_columns > 1 or not choice.labels.max())
+
+
+def _judged(rows, given, unit, whiten, rng, n_threads):
+    """The choice for rows as they are, the judge of several columns, and what refits a choice on halves of the rows."""
     if len(rows) < FEWEST_ROWS:
-        return Choice(ONE, np.zeros(len(rows), dtype=np.int64), ())
+        return Choice(ONE, np.zeros(len(rows), dtype=np.int64), ()), None, lambda choice: choice
     if has_few_points(rows):
         labels = by_dips(rows, given, n_threads)
         found = Choice(DIPS if labels.max() else ONE, labels, ())
-        return _sure(found, rng, lambda some: by_dips(rows[some], given[some], n_threads))
+        return found, None, partial(_sure, rng=rng, cluster=lambda some: by_dips(rows[some], given[some], n_threads))
     if rows.shape[1] == 1:
-        return _in_one_column(rows, rng)
+        column = ColumnJudge(rows, rng)
+        return _in_one_column(column), None, partial(_sure, rng=rng, cluster=column.labels_of)
     # Whitened, rare values of a category would count as much as frequent ones.
     judge = Judge(rows, unit, rng, whiten=whiten and not one_hot_groups(rows))
     if unit:
-        return _of_directions(judge, n_threads)
-    return _sure_of_table(_of_table(judge, rows, given, n_threads), judge, rows, given, n_threads)
+        return _of_directions(judge, n_threads), judge, partial(_sure_of_directions, judge=judge)
+    refitted = partial(_sure_of_table, judge=judge, rows=rows, given=given, n_threads=n_threads)
+    return _of_table(judge, rows, given, n_threads), judge, refitted
 
 
 def _sure(choice, rng, cluster, n_splits=_N_SPLITS):
@@ -142,8 +183,12 @@ def _of_directions(judge, n_threads):
     if verdict.chosen is None:  # rows of skewed factors have dips without clusters, so dips are not asked
         return Choice(ONE, np.zeros(judge.n_rows, dtype=np.int64), verdict.candidates, *facts)
     chosen, candidates = with_path(judge, verdict.chosen, verdict.candidates, verdict.curves, n_threads)
-    choice = Choice(chosen.model, chosen.labels, candidates, *facts)
-    return _sure(choice, judge.rng, judge.centres_of_part, _FEW_SPLITS)
+    return Choice(chosen.model, chosen.labels, candidates, *facts)
+
+
+def _sure_of_directions(choice, judge):
+    """A choice with k-means of halves; one cluster is not asked for again."""
+    return choice if choice.name == ONE else _sure(choice, judge.rng, judge.centres_of_part, _FEW_SPLITS)
 
 
 def _of_table(judge, rows, given, n_threads):
@@ -201,17 +246,15 @@ def _sure_of_table(choice, judge, rows, given, n_threads):
     return _sure(choice, judge.rng, cluster, _FEW_SPLITS if is_slow else _N_SPLITS)
 
 
-def _in_one_column(rows, rng):
+def _in_one_column(judge):
     """Clusters of one column are intervals, and rows between two of them are few."""
-    judge = ColumnJudge(rows, rng)
     verdict = judge.judge()
     facts = (verdict.candidates, verdict.best_score, verdict.gate, verdict.curves)
     others = tuple((model, _NO_SHAPE) for model in (SHARED, ELLIPSES, SHAPES))
     if verdict.chosen is None:
-        nothing = np.zeros(len(rows), dtype=np.int64)
-        return _sure(Choice(ONE, nothing, *facts, left_out=others, veto=_NO_VALLEYS), rng, judge.labels_of)
-    choice = Choice(ROUND, verdict.chosen.labels, *facts, left_out=others, rarely=_MISSING)
-    return _sure(choice, rng, judge.labels_of)
+        nothing = np.zeros(len(judge.rows), dtype=np.int64)
+        return Choice(ONE, nothing, *facts, left_out=others, veto=_NO_VALLEYS)
+    return Choice(ROUND, verdict.chosen.labels, *facts, left_out=others, rarely=_MISSING)
 
 
 def not_offered(rows):

@@ -67,6 +67,10 @@ class RowFrame:
         spread = np.ones_like(spread) if scale == "none" else _by_variable(rows, spread)
         return cls(False, columns, rows.mean(axis=0)[columns], spread[columns])
 
+    def of_columns(self, some: Index) -> RowFrame:
+        """The same frame with some of its columns."""
+        return RowFrame(self.unit, self.columns[some], self.mean[some], self.spread[some])
+
     def __call__(self, rows: ArrayOrCSR) -> Any:
         if sp.issparse(rows):
             return rows

@@ -14,7 +14,7 @@ from kfree.search.path.lattice import circles_in
 NO_DIPS = "there are no density dips, which clusters in few columns have"
 # In few columns, density dips say that there are more clusters than the graph shows if they avoid this share of the
 # links that it avoids: 0.89 to 0.98 for round clusters that touch, 0.4 to 0.55 for pieces of rings and strips. With
-# levels, they say how many if the graph's score at this number is this share of its highest, too.
+# levels, they say how many if the graph's score at this number is this share of its highest, and the links are, too.
 _AS_CLEAN = 0.75
 # Other numbers of clusters with this share of the best score are named.
 CLOSE = 0.9
@@ -78,7 +78,8 @@ def with_levels(judge, rows, chosen, candidates, curves, n_threads):
     if len(possible) < 2:
         return chosen, candidates
     dips = _by_centres_of(DPMeans(random_state=0, n_threads=n_threads).fit(rows).labels_, judge, 0)
-    if dips.k not in possible or dips.k == chosen.k or dips.avoided < _AS_CLEAN * chosen.avoided:
+    is_as_clean = dips.avoided >= _AS_CLEAN * chosen.avoided and dips.links >= _AS_CLEAN * chosen.links
+    if dips.k not in possible or dips.k == chosen.k or not is_as_clean:
         return chosen, candidates
     why = f"its score is not far from that of {dips.k} clusters, and density dips show these"
     return dips, (dips, replace(chosen, why_not=why), *candidates[1:])

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from kfree.core.fields import Count, NumberOfClusters, PerCluster, RowLabels
 from kfree.core.marks import OneOf, require
 from kfree.core.progress import tell
-from kfree.core.stats import Floats, Labels
+from kfree.core.stats import Floats, Index, Labels
 from kfree.core.warning import warn
 from kfree.estimators._auto_choice import chosen_for, not_offered
 from kfree.estimators._auto_models import (
@@ -62,6 +62,8 @@ _FEW_COLUMNS = 30
 _AS_ENCODED = " Columns count as they are, because X has levels as TableEncoder encodes them."
 # Processor seconds that a judgement takes about: for each row, and for each value.
 _SECONDS_PER_ROW, _SECONDS_PER_VALUE = 2.5e-3, 1e-5
+# Columns that ``reason_`` names.
+_MOST_NAMED = 8
 # What a fit does, and which share of the time that takes.
 _STEPS = {"surrogates": 0.4, "graph": 0.2, "halves": 0.3, "all rows": 0.1}
 
@@ -121,6 +123,9 @@ class AutoCluster(ClusterEstimator):
         The score for each number of clusters, by view of the rows: arrays ``k``, ``links``, ``clarity``, ``score``.
     n_judged_ : int
         Rows that were judged.
+    columns_ : ndarray of int
+        The columns in which clusters were found: all that differ or, if columns of noise hide the clusters, those in
+        which they are seen. ``predict`` takes all columns.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
 
@@ -162,6 +167,12 @@ class AutoCluster(ClusterEstimator):
 
     report = report
 
+    @property
+    def columns_(self) -> Index:
+        """Numbers of the columns in which clusters were found: those that differ, or fewer if others hide clusters."""
+        check_is_fitted(self)
+        return self._frame_.columns
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Judge a sample of the rows, and fit the model that was chosen on all of them.
 
@@ -190,14 +201,17 @@ class AutoCluster(ClusterEstimator):
         with threadpool_limits(1, user_api="blas"), warnings.catch_warnings(), judging(self, _STEPS):
             warnings.simplefilter("ignore")  # by candidates: what matters of it is in reason_
             judged = self._judged_rows(framed, counting, frame.unit, rng)
-            choice = chosen_for(framed[judged], rows[judged], frame.unit, scale != "none", rng, self.n_threads)
+            given = rows[judged][:, frame.columns]
+            choice = chosen_for(framed[judged], given, frame.unit, scale != "none", rng, self.n_threads)
+            if choice.columns is not None:
+                frame, framed = frame.of_columns(choice.columns), framed[:, choice.columns]
             choice = replace(choice, left_out=choice.left_out + not_offered(rows[judged]))
             settings = {"unit": frame.unit, "white": choice.white, "n_threads": self.n_threads}
             tell("all rows", 0.0)
             fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, **settings)
             tell("all rows", 1.0)
         note = _AS_ENCODED if scale != self.scale == "auto" and scale == "none" and not frame.unit else ""
-        publish(self, X, published(frame, choice, fitted, judged, note))
+        publish(self, X, published(frame, choice, fitted, judged, note, _named(frame.columns, column_names(X, self))))
         if len(judged) < FEWEST_ROWS:
             warn(
                 f"AutoCluster judges at least {FEWEST_ROWS} distinct rows, and X has {len(judged)}, so all rows are one"
@@ -285,8 +299,15 @@ class AutoCluster(ClusterEstimator):
         return np.sort(rng.permutation(some)[:most])
 
 
-def published(frame, choice, fitted, judged, note):
-    """The attributes of a fit; ``note`` ends the reason."""
+def _named(columns, names):
+    """Some columns in words, by number where they have no names."""
+    shown = [f"column {j}" if names is None else f"column {names[j]!r}" for j in columns[:_MOST_NAMED]]
+    more = len(columns) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def published(frame, choice, fitted, judged, note, named):
+    """The attributes of a fit; ``note`` ends the reason, and ``named`` are the columns of the frame."""
     k = int(fitted.labels.max()) + 1
     interval, stability = interval_of(k, choice.refits), jaccard(fitted.labels[judged], choice.refits)
     stability = np.append(stability, np.zeros(k - len(stability)))  # clusters without judged rows
@@ -297,8 +318,8 @@ def published(frame, choice, fitted, judged, note):
         "n_clusters_": k,
         "model_": fitted.model,
         "model_name_": choice.name,
-        "candidates_": choice.table(),
-        "reason_": choice.reason(k, len(judged), len(fitted.labels)) + note,
+        "candidates_": choice.table(named),
+        "reason_": choice.reason(k, len(judged), len(fitted.labels), named) + note,
         "k_interval_": interval,
         "stability_": stability,
         "is_sure_": is_sure(interval, stability),

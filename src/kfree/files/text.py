@@ -55,7 +55,9 @@ class TextTable:
 
     def blocks(self) -> Iterator[bytes]:
         """The rows as UTF-8, in blocks of whole records without the header."""
-        return _body(self.path, self.dialect)
+        for block in _body(self.path, self.dialect):
+            yield block
+            arrow("").default_memory_pool().release_unused()  # pyarrow would keep what it parsed blocks in
 
     def heading(self) -> tuple[str, str]:
         """The first record as it is written, and the line end that the file uses."""
@@ -73,7 +75,8 @@ class TextTable:
         rules = {name: rule for name, rule in zip(self.names, self.rules, strict=bool(self.rules)) if rule}
         parsed = pc.read_csv(
             arrow("").BufferReader(content),
-            pc.ReadOptions(column_names=self.names, block_size=len(block) + 1),
+            # Threads of pyarrow would keep memory that no other thread can use or give back.
+            pc.ReadOptions(use_threads=False, column_names=self.names, block_size=len(block) + 1),
             pc.ParseOptions(delimiter=self.dialect.delimiter, newlines_in_values=b'"' in block),
             pc.ConvertOptions(
                 column_types={name: arrow("").string() if name in rules else kind for name, kind in known.items()},
