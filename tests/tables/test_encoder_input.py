@@ -69,6 +69,10 @@ REFUSED = {
         np.array([[1.0, 1e9], [2.0, 1e9 + 1e-7], [3.0, 1e9]]),
         r"column 'x1' holds values from 1000000000 to 1000000000.0000001, and its transform log rounds all",
     ),
+    "a range beyond float64": (
+        np.array([[1.0, -1.5e308], [2.0, 1.5e308], [3.0, 0.0]]),
+        r"column 'x1' holds values from -1.5e\+308 to 1.5e\+308, whose difference overflows float64",
+    ),
     "names of two kinds": (pd.DataFrame({"a": [1.0, 2.0], 3: [1.0, 2.0]}), "string names"),
 }
 

@@ -413,9 +413,9 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     def _search(self):
         """The search that the parameters ask for."""
         penalties = _penalty(self.lam_local), _penalty(self.lam_global)
-        targets, limits = (self.target_k, self.target_k_local), (self.patience, self.max_iter)
-        sweep = self.search == "sweep"
-        return SharedSearch(*penalties, *map(whole, targets), sweep, *map(whole, limits), self.random_state)
+        targets = whole(self.target_k), whole(self.target_k_local)
+        limits = whole(self.patience), whole(self.max_iter)
+        return SharedSearch(*penalties, *targets, self.search == "sweep", *limits, self.random_state)
 
     def _publish_further(self, rows, group, names, result):
         """Set the fitted attributes after a search over old clusters and further rows."""

@@ -238,6 +238,11 @@ def _all_are(make: Callable[[str], Any], seen: set[str]) -> bool:
 
 
 def _transform_of(name: Any, x: np.ndarray, transforms: Any) -> Transform:
+    if x.max() / 2 - x.min() / 2 > np.finfo(x.dtype).max / 2:
+        raise ValueError(
+            f"column {name!r} holds values from {x.min():.17g} to {x.max():.17g}, whose difference overflows float64. "
+            "Divide the column by a constant."
+        )
     given = transforms.get(name, "auto") if isinstance(transforms, dict) else transforms
     if given == "auto":
         return chosen_transform(x)
