@@ -1,5 +1,5 @@
 """What the engine's choices are worth: KMeans to convergence, with and without sites parted by speed and the int8
-prefilter, over the number of columns. ``Bounds::PARTED_COLUMNS`` and ``PREFILTERED_COLUMNS`` come from here.
+prefilter, over the number of columns. ``Bounds::PARTED_COLUMNS`` and ``Int8Kernel::least_…`` come from here.
 """
 
 import warnings
@@ -24,13 +24,27 @@ SHAPES = [
     (100_000, 32, 300),
     (100_000, 64, 300),
     (50_000, 128, 300),
+    # Few clusters: what the prefilter adds to each row may outweigh what it saves.
+    (100_000, 12, 16),
+    (100_000, 12, 64),
+    (100_000, 16, 4),
+    (100_000, 16, 64),
+    (100_000, 32, 16),
+    (100_000, 32, 64),
+    (50_000, 64, 16),
+    (50_000, 64, 64),
+    (15_000, 256, 8),
+    (15_000, 256, 32),
+    (15_000, 256, 64),
+    (4_000, 1024, 16),
+    (4_000, 1024, 64),
 ]
 CHOICES = {
     "kfree": {},
     "parted": {"parted_columns": 10**9},
     "not parted": {"parted_columns": 0},
-    "prefilter": {"prefiltered_columns": 0},
-    "no prefilter": {"prefiltered_columns": 10**9},
+    "prefilter": {"prefilter": True},
+    "no prefilter": {"prefilter": False},
 }
 
 

@@ -23,8 +23,8 @@ auto as_array(std::vector<int64_t>&& list) {
 
 void bind_assign(nb::module_& m) {
   nb::class_<Bounds>(m, "Bounds")
-      .def(nb::init<int64_t, int64_t, int64_t>(), "n_rows"_a, "parted_columns"_a = Bounds::PARTED_COLUMNS,
-           "prefiltered_columns"_a = Bounds::PREFILTERED_COLUMNS);
+      .def(nb::init<int64_t, int64_t, std::optional<bool>>(), "n_rows"_a, "parted_columns"_a = Bounds::PARTED_COLUMNS,
+           "prefilter"_a = nb::none());
 
   m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
                       int n_threads, Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "rows/sites.hpp"
@@ -13,12 +14,12 @@ namespace kfree {
 
 class Bounds {
  public:
-  // Up to how many columns other sites are divided by speed (part_by_speed), and from how many on the int8 prefilter is
-  // used. benchmarks/choices.py measures both.
-  static constexpr int64_t PARTED_COLUMNS = 128, PREFILTERED_COLUMNS = 12;
+  // Up to how many columns other sites are divided by speed (part_by_speed); benchmarks/choices.py measures it.
+  static constexpr int64_t PARTED_COLUMNS = 128;
 
-  Bounds(int64_t n_rows, int64_t parted_columns, int64_t prefiltered_columns)
-      : parted_columns_(parted_columns), prefiltered_columns_(prefiltered_columns), label_(n_rows), lower_(n_rows) {}
+  // prefilter: whether the int8 prefilter is tried; without it, where it is known to pay.
+  Bounds(int64_t n_rows, int64_t parted_columns, std::optional<bool> prefilter)
+      : parted_columns_(parted_columns), prefilter_(prefilter), label_(n_rows), lower_(n_rows) {}
 
   // Distances to the rows' own sites are kept as well: a site that has not moved at all leaves its rows where they were.
   // That is for any number of rows from MANY_COLUMNS on, where it adds little to what a row takes; for few rows from
@@ -74,7 +75,8 @@ class Bounds {
   void judge_prefilter(int64_t n_prefiltered, int64_t n_seen) {
     if (16 * n_prefiltered >= static_cast<int64_t>(label_.size()) && !worthwhile(n_prefiltered, n_seen)) prefilter_pays_ = false;
   }
-  bool prefilter_pays(int64_t d) const { return prefilter_pays_ && d >= prefiltered_columns_; }
+  // `pays`: whether it does on this processor for such rows and sites.
+  bool tries_prefilter(bool pays) const { return prefilter_pays_ && prefilter_.value_or(pays); }
   static bool worthwhile(int64_t n_prefiltered, int64_t n_seen) { return 5 * n_seen >= 2 * n_prefiltered; }
 
  private:
@@ -93,7 +95,8 @@ class Bounds {
   int64_t settle_by(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open);
   double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
 
-  const int64_t parted_columns_, prefiltered_columns_;
+  const int64_t parted_columns_;
+  const std::optional<bool> prefilter_;
   Uninitialised<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
   Uninitialised<float> lower_;  // anything where there is no label
   std::vector<double> sq_dist_;  // empty if it is not kept

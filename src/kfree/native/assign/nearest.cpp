@@ -36,7 +36,7 @@ struct Quantized {
   std::unique_ptr<const QuantizedSites> all, fastest;
 
   Quantized(const Rows& rows, const Sites& sites, const Bounds& bounds, int n_threads) {
-    if (bounds.prefilter_pays(rows.d)) all = rows.quantized(sites, nullptr, n_threads);
+    if (bounds.tries_prefilter(rows.prefilter_pays(sites.k))) all = rows.quantized(sites, nullptr, n_threads);
     if (all) fastest = rows.quantized(sites, &bounds.fastest(), n_threads);
   }
 };

@@ -80,7 +80,7 @@ class PieceLabels {
 int64_t nearest_labels(const Rows& rows, const Sites& sites, const int32_t* number, int n_threads, int32_t* label) {
   std::atomic<int64_t> n_distances = 0;
   std::unique_ptr<const QuantizedSites> quantized;
-  if (rows.d >= Bounds::PREFILTERED_COLUMNS && sites.k > 1) quantized = rows.quantized(sites, nullptr, n_threads);
+  if (rows.prefilter_pays(sites.k)) quantized = rows.quantized(sites, nullptr, n_threads);
   TreeOnDemand tree(rows, sites);
   Blocks(n_blocks(rows.n, PIECE)).run(n_threads, [&](Worker& worker) {
     PieceLabels labels(rows, sites, quantized.get(), tree, worker, label);

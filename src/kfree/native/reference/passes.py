@@ -28,7 +28,7 @@ from kfree.native.reference.rows import instruction_sets as instruction_sets
 class Bounds:
     """A placeholder for the bounds that compiled code keeps between passes. Here everything is computed."""
 
-    def __init__(self, n_rows, parted_columns=0, prefiltered_columns=0):
+    def __init__(self, n_rows, parted_columns=0, prefilter=None):
         pass
 
 

@@ -92,6 +92,8 @@ class DenseRows final : public Rows {
     }
   }
 
+  bool prefilter_pays(int64_t k) const override { return quantizer_ && quantizer_->pays(k); }
+
   std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some,
                                                   int n_threads) const override {
     return quantizer_ ? quantizer_->quantized(sites, some, n_threads) : nullptr;

@@ -18,6 +18,9 @@ struct Int8Kernel {
   // Sites lie in panels of `panel`, four coordinates of each together. Bytes q are at most `largest` in size; those of
   // rows are stored as q + bias, those of sites as −q.
   int panel, largest, bias;
+  // The prefilter pays from so many columns on, d, and from least_sites + least_values / d sites on: what it adds to each
+  // row outweighs what it saves for each site, the more so the fewer the columns. benchmarks/choices.py measures it.
+  int64_t least_columns, least_sites, least_values;
   // out q (stride,): (z − centre)/step, rounded and no larger than `largest`, zeros after the first d, plus bias
   // Returns Σ (z − centre − step·q)², and Σ q² in sq_norm.
   float (*quantize)(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,

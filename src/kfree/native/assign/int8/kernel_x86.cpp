@@ -217,6 +217,6 @@ float quantize(const float* z, const float* centre, int64_t d, float step, int8_
 
 }  // namespace
 
-const Int8Kernel KFREE_INT8_KERNEL = {PANEL_SITES, LARGEST, BIAS, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
+const Int8Kernel KFREE_INT8_KERNEL = {PANEL_SITES, LARGEST, BIAS, 16, 64, 3500, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
 
 }  // namespace kfree

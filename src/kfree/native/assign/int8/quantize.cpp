@@ -40,6 +40,11 @@ Quantizer::Quantizer(const Rows& rows, const Int8Kernel& int8, const double* anc
   centre_off_ = std::sqrt(sq_off) * (1.0 + 0x1p-40) + 0x1p-50 * std::sqrt(sq_norm);
 }
 
+bool Quantizer::pays(int64_t k) const {
+  const auto d = static_cast<int64_t>(centre_.size());
+  return d >= kernels_.least_columns && k >= kernels_.least_sites + kernels_.least_values / d;
+}
+
 std::unique_ptr<const QuantizedSites> Quantizer::quantized(const Sites& sites, const Subset* some,
                                                                 int n_threads) const {
   auto found = std::make_unique<QuantizedSites>(sites, some, reach_, kernels_, n_threads);

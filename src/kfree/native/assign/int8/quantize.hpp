@@ -14,6 +14,8 @@ class Quantizer {
   // For rows that are given as they lie, with anchor and shift (d,) still to be subtracted.
   Quantizer(const Rows& rows, const Int8Kernel& int8, const double* anchor, const double* shift);
 
+  // Whether ranking k sites takes less time where the prefilter is tried first.
+  bool pays(int64_t k) const;
   std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some, int n_threads) const;
   // in row_of(i) (d,) for each of n_rows ≤ TILE rows, valid until the next; out q (n_rows, stride), seen
   template <class RowOf>
