@@ -32,7 +32,7 @@ _FACTOR = 0.6
 # … until so many in a row have been less likely than the best.
 _PATIENCE = 7
 # The share of neighbours in a group that must have a density dip between them, and how much of it other penalties may
-# lose. Of data without clusters, the pieces that k-means makes have a share below a half.
+# lose. In data without clusters, the pieces that k-means makes have a share below a half.
 _MOST, _KEPT = 0.55, 0.85
 # Penalties are consistent with their clusters when another round changes them by less than this share.
 _CLOSE, _MOST_ROUNDS = 0.05, 8
@@ -88,7 +88,7 @@ class _Walk:
         self._model = HDPEvidence(self._start.inertia / (self._rows.total_weight * rows.n_features))
 
     def likeliest(self) -> tuple[State, Penalties]:
-        """Of clusterings for falling penalties, the likeliest that has density dips, and its penalties."""
+        """The likeliest of the clusterings for falling penalties that have density dips, and its penalties."""
         state, penalty, n_idle, least = self._start, self._first_penalty(), 0, np.inf
         found = [(self.evidence(state), self._falling(2 * penalty, state), state)]
         while n_idle < _PATIENCE and penalty > 0 and not self._too_fine(state):
