@@ -20,10 +20,10 @@ from kfree.objectives.hdp_evidence import HDPEvidence
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.refine import CONVERGE, Split, delete_clusters, merge_clusters
 from kfree.search.centres.seeding import farthest_first
-from kfree.search.centres.split_merge import Oversplit, no_gain
+from kfree.search.centres.split_merge import Oversplit
 from kfree.search.centres.state import State, assigned, one_cluster, recentred
 from kfree.search.groups.hdp import GroupMove, regroup, shared_by_all
-from kfree.search.loop import descend, require_finite
+from kfree.search.loop import descend, no_gain, require_finite
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips
 from kfree.search.path.step_tests import NO_DOUBT
 

@@ -21,7 +21,7 @@ from kfree.search.centres.moves import lloyd
 from kfree.search.centres.refine import exchange_rows as exchange_flat_rows
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import assigned as assigned_flat
-from kfree.search.loop import UNWATCHED, Descent, Watch, descend
+from kfree.search.loop import UNWATCHED, Descent, Watch, descend, no_gain
 from kfree.search.nested.moves import (
     Reassign,
     Regroup,
@@ -74,11 +74,6 @@ def _keeping(move: Move, counts: Counts) -> Move:
         return state if any(count and before != after for count, before, after in numbers) else new
 
     return kept
-
-
-def no_gain(old: NestedState, new: NestedState) -> bool:
-    """Whether the second state costs less than the first by no more than rounding."""
-    return not old.cost - new.cost > 1e-12 * old.cost
 
 
 def parents_of(points: LocalRows, objective: NestedObjective, counts: Counts, start: Parents = ()) -> Parents:
