@@ -226,7 +226,7 @@ def _of_table(judge, rows, given, n_threads):
 def _with_second_opinions(judge, rows, chosen, candidates, curves, n_threads):
     """Density dips beside the candidates of tables of few columns, and of tables with levels."""
     if judge.may_be_curved:
-        return with_dips(judge, chosen, candidates, n_threads)
+        return with_dips(judge, chosen, candidates, curves, n_threads)
     if not judge.whiten:
         return with_levels(judge, rows, chosen, candidates, curves, n_threads)
     return chosen, candidates
