@@ -18,7 +18,8 @@ GUIDES = [
     if "```python" in page.read_text() and page.name != "developing.md"
 ]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "reproduce" / "README.md"]
-MODULES = [m.name for m in pkgutil.walk_packages(kfree.__path__, "kfree.") if not m.name.endswith("_core")]
+SPECS = [found.module_finder.find_spec(found.name) for found in pkgutil.walk_packages(kfree.__path__, "kfree.")]
+MODULES = [spec.name for spec in SPECS if spec.origin.endswith(".py") and ">>> " in Path(spec.origin).read_text()]
 
 
 @pytest.mark.parametrize("name", ["kfree", *MODULES])

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kfree import AutoCluster, DPMeans, load
 from kfree.estimators._auto_choice import not_offered
-from kfree.estimators._auto_opinions import with_levels, with_path
+from kfree.estimators._auto_opinions import with_dips, with_levels, with_path
 from kfree.exceptions import DataAdvice
 from kfree.models.neighbours import NeighbourVote
 from kfree.search.judge.choose import BY_CENTRES, ROWS_GRAPH, Candidate, Judge
@@ -114,6 +114,21 @@ def test_density_dips_decide_between_close_scores_of_tables_with_levels(rng):
     assert told is first
     assert told.k == 3
     assert lost.why_not.endswith("density dips show these")
+
+
+def test_density_dips_in_few_columns_count_where_the_graph_shows_more_than_a_curve():
+    X, y = blobs(n=150, d=2)
+    judge = Judge(X, False, np.random.default_rng(0), whiten=False)
+    two = judge.k_means_at(2)
+    chosen = Candidate("round", 2, judge.links(two)[1], 0.5, 0.0, 1.0, two)
+
+    def told_by(score):
+        curves = {ROWS_GRAPH: (np.array([2, 3, 4]), Scores(np.ones(3), np.array([1.0, score, 0.0]), np.ones(3)))}
+        return with_dips(judge, chosen, (chosen,), curves, None)
+
+    assert told_by(0.1) == (chosen, (chosen,))
+    told, _ = told_by(0.12)
+    assert adjusted_rand_score(y, told.labels) == 1.0
 
 
 @pytest.mark.parametrize(

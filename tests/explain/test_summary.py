@@ -47,12 +47,10 @@ def effect_of(column, labels, c):
     return (column[labels == c].mean() - column[labels != c].mean()) / deviation
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("offset", [0.0, 1e5])
+# Sparse columns are not shifted.
+@pytest.mark.parametrize(("make", "offset"), [(np.asarray, 0.0), (np.asarray, 1e5), (sp.csr_array, 0.0)])
 def test_effects_are_in_standard_deviations_within_clusters(make, offset, X):
     labels = np.random.default_rng(1).integers(4, size=len(X))
-    if make is sp.csr_array and offset:
-        pytest.skip("sparse columns are not shifted")
     found = profile(make(X + offset), labels, 4)
     for c in range(4):
         for j in range(3):

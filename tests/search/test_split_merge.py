@@ -20,7 +20,7 @@ from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.split_merge import grown_in_haste
 from kfree.search.centres.state import one_cluster, state_of
-from kfree.search.loop import UNWATCHED
+from kfree.search.loop import UNWATCHED, Watch
 
 METRICS = ["euclidean", "cosine"]
 
@@ -240,13 +240,13 @@ def test_too_little_time_gives_a_valid_clustering_and_says_so(rng):
     assert model.cost_ == pytest.approx(-model.score(X), rel=1e-12)
 
 
-class Ticks:
-    """A clock that stops after so many questions."""
+class Ticks(Watch):
+    """Ends a search after so many questions."""
 
     def __init__(self, n):
         self.n_left = n
 
-    def __call__(self):
+    def may_go_on(self):
         self.n_left -= 1
         return self.n_left >= 0
 

@@ -11,7 +11,7 @@ _ROUNDING = 1e-6
 
 
 def lattice_steps(rows: Floats, most_values: float, n_first: int, most_in_first: float) -> Floats:
-    """Of each column the step of the lattice that its values are on, 0 where they are on none or more than that many.
+    """For each column the step of the lattice that its values are on; 0 if there is none, or it has too many values.
 
     Columns with more than ``most_in_first`` values in the first ``n_first`` rows are not looked at any further.
     """

@@ -217,5 +217,5 @@ class CountStats:
             part[b] = 0.0
 
 
-# Of clusters with a posterior.
+# Statistics of clusters with a posterior, by the names that files have for them.
 POSTERIOR_STATS = {"gaussian": GaussianStats, "counts": CountStats}

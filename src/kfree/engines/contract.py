@@ -284,7 +284,7 @@ class MemoryRows(RowPasses, Rows):
         place[clusters] = np.arange(len(clusters))
         rows = self.arrays.flatnonzero(self.arrays.take(place, assignment.labels) >= 0)
         pair, n_distances = self.arrays.take(place, assignment.labels[rows]), self.n_distances
-        # Of two equal centres, rows choose the first.
+        # Rows choose the first of two equal centres.
         stats = self.choose(rows, pair, np.zeros((2 * len(clusters), self.n_features)))[1]
         self.n_distances = n_distances
         return Stats(stats.n[::2], stats.sum[::2], np.zeros(len(clusters)))
@@ -304,9 +304,9 @@ class MemoryRows(RowPasses, Rows):
     def best_departures(
         self, assignment: Assignment, centres: Floats, stats: Stats, costs: type[RowCosts], least: float
     ) -> Picks:
-        """Of each cluster the row that saves most by leaving it, if that is more than ``least``; highest gain first.
+        """For each cluster the row that saves most by leaving it, if that is more than ``least``; highest gain first.
 
-        The only row of a cluster is never picked. Of rows that save the same, the first one is.
+        The only row of a cluster is never picked. The first one of rows that save the same is.
         """
         rows = self.counting()
         weight, own = self.weights(rows), assignment.labels[rows]

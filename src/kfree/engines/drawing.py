@@ -22,7 +22,7 @@ from kfree.engines.questions import Copies, Keys, Question
 from kfree.engines.sums import Sums, merged
 from kfree.native.memory import give_back_free_memory
 
-# Of a random sample so many standard deviations more than the expected number are kept until all rows have been seen.
+# So many standard deviations more rows of a sample than the expected number are kept until all rows have been seen.
 _CERTAINTY = 8.0
 # Rows whose keys are computed at a time, and rows that are moved within an array at a time.
 _LOOKED_AT_ONCE, _MOVED_AT_ONCE = 1 << 16, 4096
@@ -36,7 +36,7 @@ _SPARE_ROWS = 2048
 
 @dataclass(frozen=True)
 class Region:
-    """Of the rows of the ``wanted`` clusters (k,), at most ``size`` are drawn, of ``expected`` rows that there are.
+    """At most ``size`` rows of the ``wanted`` clusters (k,) are drawn, which have about ``expected`` rows.
 
     A row has a key, a hash of ``seed`` and its global number. Rows with the smallest keys are drawn, all if there are
     no more than ``size``. With ``border``, the room that they leave is for rows of other clusters, those first that

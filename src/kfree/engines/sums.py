@@ -56,8 +56,8 @@ def lifted(node: Node) -> Node:
 def merged(found: Iterable[Sums]) -> Sums:
     """Sums of consecutive blocks, given in order, as few nodes.
 
-    Later ones may know more clusters: sums of fewer clusters are those of clusters without rows. Of sums that come one
-    by one, as many are kept as a binary number of blocks has digits.
+    Later ones may know more clusters: sums of fewer clusters are those of clusters without rows. As many
+    sums are kept at a time as a binary number of blocks has digits.
     """
     nodes: list[Node] = []
     sums: list[tuple[Floats, Floats, Floats]] = []

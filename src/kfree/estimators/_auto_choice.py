@@ -28,7 +28,7 @@ from kfree.search.span import coordinates
 
 # Random splits into halves that stability is measured on; fewer where a half takes long.
 _N_SPLITS, _FEW_SPLITS = 4, 2
-# Halves are asked for twice as many clusters as all rows show, and at least for so many.
+# Halves are asked for twice as many clusters as all rows show, and at least for so many; a first look for so many.
 _FEWEST_IN_HALF = 13
 # Some columns are judged apart if they are at most this share of all: beside few others, noise hides nothing.
 _FEW_OF_ALL = 0.5
@@ -129,26 +129,40 @@ def chosen_for(rows, given, unit, whiten, rng, n_threads):
 def choose(rows, given, unit, whiten, rng, n_threads):
     """The same for dense rows: in all columns or, if fewer show clusters more clearly, in these."""
     choice, judge, refitted = _judged(rows, given, unit, whiten, rng, n_threads)
-    if judge is None or unit:
-        return refitted(choice)
-    columns = columns_of_clusters(judge, rows)
+    columns = np.arange(0) if judge is None or unit else columns_of_clusters(judge, rows)
     if not 0 < len(columns) <= rows.shape[1] * _FEW_OF_ALL:
         return refitted(choice)
-    # Another generator, so that halves of all columns do not depend on it.
-    some, _, refitted_some = _judged(rows[:, columns], given[:, columns], unit, whiten, rng.spawn(1)[0], n_threads)
+    # Other generators, so that halves of all columns do not depend on this.
+    first, second = rng.spawn(2)
+    if not _may_show_clusters(rows[:, columns], whiten, first):
+        return refitted(choice)
+    some, _, refitted_some = _judged(rows[:, columns], given[:, columns], unit, whiten, second, n_threads)
     if not _shows_more(some, choice, len(columns)):
         return refitted(choice)
     return refitted_some(replace(some, columns=columns, in_all=choice))
 
 
+def _may_show_clusters(rows, whiten, rng):
+    """A look at few numbers of clusters, which takes a third of a judgement; one column is judged as fast."""
+    if rows.shape[1] == 1 or has_few_points(rows):
+        return True
+    judge = Judge(rows, False, rng, whiten=_may_whiten(rows, whiten), most=_FEWEST_IN_HALF)
+    return judge.best_graph()[0].score >= judge.gate
+
+
+def _may_whiten(rows, whiten):
+    """Whitened, rare values of a category would count as much as frequent ones."""
+    return whiten and not one_hot_groups(rows)
+
+
 def _shows_more(some, choice, n_columns):
-    """Whether some columns show clusters more clearly than all.
+    """Whether some columns show clusters more clearly than all, and their scores are not close.
 
     The score of one column is about valleys and not about links, so that one is taken where all show no clusters.
     """
     if not some.labels.max() or some.best_score < some.gate:
         return False
-    return some.best_score > choice.best_score and (n_columns > 1 or not choice.labels.max())
+    return CLOSE * some.best_score > choice.best_score and (n_columns > 1 or not choice.labels.max())
 
 
 def _judged(rows, given, unit, whiten, rng, n_threads):
@@ -162,8 +176,7 @@ def _judged(rows, given, unit, whiten, rng, n_threads):
     if rows.shape[1] == 1:
         column = ColumnJudge(rows, rng)
         return _in_one_column(column), None, partial(_sure, rng=rng, cluster=column.labels_of)
-    # Whitened, rare values of a category would count as much as frequent ones.
-    judge = Judge(rows, unit, rng, whiten=whiten and not one_hot_groups(rows))
+    judge = Judge(rows, unit, rng, whiten=_may_whiten(rows, whiten))
     if unit:
         return _of_directions(judge, n_threads), judge, partial(_sure_of_directions, judge=judge)
     refitted = partial(_sure_of_table, judge=judge, rows=rows, given=given, n_threads=n_threads)
@@ -213,7 +226,7 @@ def _of_table(judge, rows, given, n_threads):
 def _with_second_opinions(judge, rows, chosen, candidates, curves, n_threads):
     """Density dips beside the candidates of tables of few columns, and of tables with levels."""
     if judge.may_be_curved:
-        return with_dips(judge, chosen, candidates, n_threads)
+        return with_dips(judge, chosen, candidates, curves, n_threads)
     if not judge.whiten:
         return with_levels(judge, rows, chosen, candidates, curves, n_threads)
     return chosen, candidates

@@ -35,11 +35,12 @@ def by_dips(rows, given, n_threads):
     return labels
 
 
-def with_dips(judge, chosen, candidates, n_threads):
+def with_dips(judge, chosen, candidates, curves, n_threads):
     """Density dips beside the candidates of a table of few columns, where they are seen wherever there are clusters.
 
     None is chosen if neither rows nor whitened rows have dips, unless hardly any link is cut. More round clusters
-    than the graph has parts are chosen if they avoid about as many links.
+    than the graph has parts are chosen if they avoid about as many links, and if the graph scores more at this number
+    than pieces of a curve may.
     """
     fits = (DPMeans(random_state=0, n_threads=n_threads).fit(rows).labels_ for rows in judge.views.rows)
     view, found = next(((view, labels) for view, labels in enumerate(fits) if labels.max()), (0, None))
@@ -48,7 +49,9 @@ def with_dips(judge, chosen, candidates, n_threads):
     if found is None:
         return None, (replace(chosen, why_not=NO_DIPS), *candidates[1:])
     dips = _by_centres_of(found, judge, view)
-    if dips.k > chosen.k and dips.avoided >= _AS_CLEAN * judge.links(chosen.labels)[1]:
+    is_as_clean = dips.avoided >= _AS_CLEAN * judge.links(chosen.labels)[1]
+    in_graph = max(np.interp(dips.k, numbers, scores.score) for numbers, scores in curves.values())
+    if dips.k > chosen.k and is_as_clean and in_graph >= judge.gate:
         why = f"density dips show {dips.k} clusters, about as well separated"
         return dips, (dips, replace(chosen, why_not=why), *candidates[1:])
     return chosen, candidates

@@ -68,7 +68,7 @@ CONSTRAINTS = (
     rule("normalize", lambda e: e.normalize in (None, True, False), "True, False or None"),
 )
 
-# Of each row of the fit.
+# One number per eigenvalue for each row of the fit.
 PerEigenvalue = Annotated[Floats, Shape("n", "eigenvalues"), FINITE]
 
 

@@ -192,7 +192,7 @@ def exemplars_of(view: View, n_exemplars: int = N_EXEMPLARS) -> list[list[int]]:
 
 
 def _nearest(view: View, rows: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
-    """Of these rows, up to ``n_rows`` of each cluster, the nearest to it first; rows in no cluster are left out."""
+    """Up to ``n_rows`` of these rows for each cluster, the nearest to it first; rows in no cluster are left out."""
     order = rows[np.lexsort((view.dist[rows], view.labels[rows]))]
     own = view.labels[order]
     first = np.searchsorted(own, own, side="left")

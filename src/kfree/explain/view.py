@@ -71,7 +71,7 @@ class View:
     may_be_infinite: bool = False
 
     def among(self, rows: NDArray[Any]) -> View:
-        """Of some rows only, by their numbers."""
+        """The view of some rows only, by their numbers."""
         by_row = ("labels", "dist", "second", "second_dist", "columns", "row_names")
         return replace(self, **{name: part[rows] for name in by_row if (part := getattr(self, name)) is not None})
 

@@ -36,7 +36,7 @@ class CutStats:
 
     @classmethod
     def of(cls, adjacency: sp.csr_array, labels: Labels) -> CutStats:
-        """Of the clusters of a symmetric matrix."""
+        """Statistics of the clusters of a symmetric matrix."""
         a, b, weight = sp.find(adjacency)
         leaving = labels[a] != labels[b]
         size = np.bincount(labels).astype(np.float64)

@@ -23,7 +23,7 @@ class HDPObjective(DPMeansObjective):
         return super().cost(stats) + self.lam_local * stats.n_local
 
     def least_cost(self, stats: Stats, sites: Floats) -> Floats:
-        """Of each global cluster: squared distances to its mean, and lam_local for each group that uses it."""
+        """For each global cluster: squared distances to its mean, and lam_local for each group that uses it."""
         costs: Floats = super().least_cost(stats, sites) + self.lam_local * stats.users.sum(axis=1)
         return costs
 

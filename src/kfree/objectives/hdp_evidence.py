@@ -36,7 +36,7 @@ class HDPEvidence:
     variance: float
 
     def cost(self, stats: Stats, local_sizes: Floats, group_sizes: Floats) -> float:
-        """Of a clustering with these statistics, about the means of its clusters.
+        """The cost of a clustering with these statistics, about the means of its clusters.
 
         ``local_sizes`` holds the weights of all local clusters, ``group_sizes`` those of all groups.
         """

@@ -24,7 +24,7 @@ class SphericalClusters:
 
     @property
     def variance(self) -> float:
-        """Of a column within a cluster, by maximum likelihood."""
+        """The variance of a column within a cluster, by maximum likelihood."""
         total = float(self.n.sum()) * self.n_features
         return max(self.inertia / total, self.least_variance, float(np.finfo(np.float64).tiny))
 

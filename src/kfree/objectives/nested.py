@@ -204,4 +204,10 @@ def summed(values: Floats, parent: Labels, n_parents: int) -> Floats:
     return sums
 
 
+def gathered(points: Floats, weight: Floats, parent: Labels, n_parents: int = 0) -> tuple[Floats, Floats]:
+    """Weight and mean of the points of each parent; the mean is zero where there is no weight."""
+    n = totals(parent, weight, n_parents)
+    return n, summed(weight[:, None] * points, parent, len(n)) / np.where(n > 0, n, 1.0)[:, None]
+
+
 NESTED_OBJECTIVES = {"euclidean": NestedObjective, "cosine": CosineNestedObjective}

@@ -4,7 +4,7 @@ import numpy as np
 
 from kfree.plot.look import colours, given_or_new, literal, matplotlib
 
-# Of a larger tree only the top is drawn, down to so many branches.
+# Only the top of a larger tree is drawn, down to so many branches.
 _LEAVES_DRAWN = 60
 
 
@@ -14,7 +14,7 @@ def dendrogram(linkage, n_clusters, *, names=None, labels=None, ax=None):
     Parameters
     ----------
     linkage : ndarray of shape (n_leaves - 1, 4)
-        As in SciPy. Of a large tree only the top is drawn, with the number of leaves below in brackets.
+        As in SciPy. Only the top of a large tree is drawn, with the number of leaves below in brackets.
     n_clusters : int
         Where to cut: clusters left when all but ``n_clusters - 1`` merges are done.
     names : sequence of str or None, default=None

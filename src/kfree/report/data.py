@@ -17,7 +17,7 @@ from kfree.validation.tensors import in_memory
 _POINTS = 2000
 _DESCRIBED = 20_000
 _AXES = 60
-# Of other metrics, the page of a model without a path shows this model alone.
+# With other metrics, the page of a model without a path shows this model alone.
 _METRICS_OF_PATHS = ("euclidean", "cosine")
 # Labels of all rows are kept for every step if these are no more than this, else only for the model's own.
 _LABELS_KEPT = 2_000_000

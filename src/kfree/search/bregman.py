@@ -50,7 +50,7 @@ class BregmanSearch(PenalisedSearch):
         descent = self._split_merge(rows, lam, given, budget)
         if not may_start_again(descent, rows, given, self.max_clusters):
             return descent
-        # Of few rows a start by merging them one by one takes as long as the search.
+        # For few rows, a start by merging them one by one takes as long as the search.
         objective, counting = self.family(lam), rows.counting()
         start = _merged(rows.rows(counting), rows.weights(counting), objective)
         return continued(descent, start, rows, objective, lambda sites: self._split_merge(rows, lam, sites, budget))

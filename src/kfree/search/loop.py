@@ -20,6 +20,9 @@ class Costed(Protocol):
     def same_partition(self, later: Self) -> bool: ...
 
 
+# What a move must gain, as a share of the cost, to be more than rounding.
+LEAST_GAIN = 1e-12
+
 S = TypeVar("S", bound=Costed)
 R = TypeVar("R")
 O = TypeVar("O")
@@ -104,6 +107,11 @@ def descend(
         del old, new
         watch.report(descent)
     return descent
+
+
+def no_gain(old: Costed, new: Costed) -> bool:
+    """Whether the second state costs less than the first by no more than rounding."""
+    return not old.cost - new.cost > LEAST_GAIN * old.cost
 
 
 def require_finite(cost: float) -> None:

@@ -277,8 +277,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         rows : ndarray of shape (n_rows, n_features_out), float64
             Numbers in the units of their column, shares of rows for levels, ranks from 0 for ordered levels, and years
-            for dates. Of the mean of logarithms, the geometric mean results: to get means of a table, take them after
-            this.
+            for dates. A mean of logarithms becomes a geometric mean: to get means of a table, take them after this.
         """
         return np.hstack([encoder.in_units(block) for encoder, block in self._blocks(X)])
 

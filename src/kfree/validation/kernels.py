@@ -133,7 +133,7 @@ def _spread(rows: ArrayOrCSR) -> bool:
 
 
 def _ends_of_spectrum(matrix: Any) -> tuple[float, float]:
-    """The smallest and the largest eigenvalue. Of a large matrix, Lanczos gives bounds from within."""
+    """The smallest and the largest eigenvalue. For a large matrix, Lanczos gives bounds from within."""
     n_rows = matrix.shape[0]
     if n_rows <= _SMALL:
         values = np.linalg.eigvalsh(matrix)

@@ -69,7 +69,7 @@ class GaussianRows(LabelledRows[GaussianStats]):
         return self._z[places]
 
     def _unweighted(self, z: Floats, labels: Labels, n_clusters: int) -> GaussianStats:
-        """Of rows without weights."""
+        """Statistics of rows without weights."""
         stats = GaussianStats.empty(n_clusters, self.n_features)
         self._passes.moments(z, labels, self._n_threads, stats.n, stats.sum, stats.scatter)
         return stats

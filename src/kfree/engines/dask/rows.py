@@ -26,7 +26,7 @@ from kfree.engines.questions import Born, Copies, DeferredLabels, Nearest, Quest
 TASKS_AT_ONCE = 2
 # The client takes so many answers of each worker in a pass at most.
 _ANSWERS_PER_WORKER = 8
-# Of the keys of a sample, so many standard deviations more than the expected number are sent.
+# Workers send so many standard deviations more keys of a sample than the expected number.
 _CERTAINTY = 8.0
 
 A = TypeVar("A")

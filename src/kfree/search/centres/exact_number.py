@@ -12,9 +12,9 @@ from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Move
 from kfree.search.centres.refine import CONVERGE, exchange_rows
-from kfree.search.centres.split_merge import Budget, no_gain
+from kfree.search.centres.split_merge import Budget
 from kfree.search.centres.state import State, after_merges, recentred
-from kfree.search.loop import Descent, descend
+from kfree.search.loop import Descent, descend, no_gain
 
 
 def crossing(fewer: State, more: State) -> float:

@@ -18,9 +18,8 @@ from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Converge
 from kfree.search.centres.pruning import independent_deaths
 from kfree.search.centres.state import State, after_merges, assigned, occupied_at, recentred
+from kfree.search.loop import LEAST_GAIN
 
-# What a move must gain, as a share of the cost, to be more than rounding.
-LEAST_GAIN = 1e-12
 # Tolerances of k-means, at first and after a move that changed the number of clusters.
 CONVERGE = Converge(1e-5)
 # Rounds of exchanges with fresh candidates; the loop comes back if there is more to gain.

@@ -22,7 +22,6 @@ from kfree.search.centres.moves import Move
 from kfree.search.centres.pruning import ROUGHLY, SHARE, pruned
 from kfree.search.centres.refine import (
     CONVERGE,
-    LEAST_GAIN,
     Birth,
     Split,
     delete_clusters,
@@ -30,7 +29,7 @@ from kfree.search.centres.refine import (
     merge_clusters,
 )
 from kfree.search.centres.state import State, occupied_at, one_cluster, recentred
-from kfree.search.loop import UNWATCHED, Descent, Watch, descend, require_finite
+from kfree.search.loop import UNWATCHED, Descent, Watch, descend, no_gain, require_finite
 
 # While growing, a cluster is split if that saves this share of the penalty. This over-splits; pruning follows.
 SPLIT_MARGIN = 0.6
@@ -202,8 +201,3 @@ def _first_that_pays(
         if not no_gain(state, new):
             return new
     return state
-
-
-def no_gain(old: State, new: State) -> bool:
-    """Whether the second state costs less than the first by no more than rounding."""
-    return not old.cost - new.cost > LEAST_GAIN * old.cost

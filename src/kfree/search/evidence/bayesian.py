@@ -25,7 +25,7 @@ from kfree.search.loop import UNWATCHED, Descent, Silent, Watch, descend
 
 # From this many rows on, a sample is searched first, and a split or merge is given up after so many updates.
 MANY_ROWS, SAMPLE, MOST_STEPS = 50_000, 10_000, 3
-# Of a sample or more rows, only the pairs that cost least to merge are merged on trial, so many for each cluster.
+# With as many rows as a sample has, only the pairs that cost least are merged on trial, so many for each cluster.
 PAIRS_PER_CLUSTER = 0.5
 
 # A step of this search; a move that finds nothing to do returns the state that it was given.
@@ -42,7 +42,7 @@ def bayesian_k_means(
     """From one cluster, until no update, split or merge lowers the free energy.
 
     Splits stop early when they seem to gain nothing; what that misses is looked for once the other moves have failed.
-    Of very many rows a sample is searched first, where a pass takes little time, and its clusters are the start.
+    With very many rows a sample is searched first, where a pass takes little time, and its clusters are the start.
     """
     start = one_cluster(rows, objective)
     if rows.n_rows >= MANY_ROWS:
@@ -66,7 +66,7 @@ def _search(
     patient: Bisections[S] = Bisections(patient=True)
     one_by_one: list[HardMove[S]] = [Split(bisections, max_clusters), SplitWithin(patient, max_clusters)]
     at_once: list[HardMove[S]] = [Oversplit(bisections, max_clusters)]
-    # Of many rows, several clusters more at once take the time of a few splits on trial.
+    # With many rows, several clusters more at once take the time of a few splits on trial.
     last = at_once + one_by_one if rows.n_rows >= SAMPLE else one_by_one + at_once
     moves: list[HardMove[S]] = [Update(), SplitWithin(bisections, max_clusters), merge_clusters, *last]
     return descend(start, moves, rows, objective, max_iter, no_gain, watch)

@@ -21,9 +21,9 @@ from kfree.engines.registry import open_local
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.refine import CONVERGE, Birth, Split, delete_clusters, exchange_rows, merge_clusters
-from kfree.search.centres.split_merge import Budget, Oversplit, Perturb, grown, no_gain, split_merge
+from kfree.search.centres.split_merge import Budget, Oversplit, Perturb, grown, split_merge
 from kfree.search.centres.state import State, occupied_at, one_cluster, recentred, state_of
-from kfree.search.loop import Descent, descend, require_finite
+from kfree.search.loop import Descent, descend, no_gain, require_finite
 
 GroupMove = Callable[[State, GroupedRows, HDPObjective], State]
 

@@ -20,10 +20,10 @@ from kfree.objectives.hdp_evidence import HDPEvidence
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.refine import CONVERGE, Split, delete_clusters, merge_clusters
 from kfree.search.centres.seeding import farthest_first
-from kfree.search.centres.split_merge import Oversplit, no_gain
+from kfree.search.centres.split_merge import Oversplit
 from kfree.search.centres.state import State, assigned, one_cluster, recentred
 from kfree.search.groups.hdp import GroupMove, regroup, shared_by_all
-from kfree.search.loop import descend, require_finite
+from kfree.search.loop import descend, no_gain, require_finite
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips
 from kfree.search.path.step_tests import NO_DOUBT
 
@@ -32,7 +32,7 @@ _FACTOR = 0.6
 # … until so many in a row have been less likely than the best.
 _PATIENCE = 7
 # The share of neighbours in a group that must have a density dip between them, and how much of it other penalties may
-# lose. Of data without clusters, the pieces that k-means makes have a share below a half.
+# lose. In data without clusters, the pieces that k-means makes have a share below a half.
 _MOST, _KEPT = 0.55, 0.85
 # Penalties are consistent with their clusters when another round changes them by less than this share.
 _CLOSE, _MOST_ROUNDS = 0.05, 8
@@ -88,7 +88,7 @@ class _Walk:
         self._model = HDPEvidence(self._start.inertia / (self._rows.total_weight * rows.n_features))
 
     def likeliest(self) -> tuple[State, Penalties]:
-        """Of clusterings for falling penalties, the likeliest that has density dips, and its penalties."""
+        """The likeliest of the clusterings for falling penalties that have density dips, and its penalties."""
         state, penalty, n_idle, least = self._start, self._first_penalty(), 0, np.inf
         found = [(self.evidence(state), self._falling(2 * penalty, state), state)]
         while n_idle < _PATIENCE and penalty > 0 and not self._too_fine(state):

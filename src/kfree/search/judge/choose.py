@@ -118,7 +118,10 @@ class Views:
 
 
 class Judge:
-    """Rows, and what is found in their surrogates, which is shared by all questions."""
+    """Rows, and what is found in their surrogates, which is shared by all questions.
+
+    Graphs of tables are asked for at most ``most`` clusters.
+    """
 
     def __init__(
         self,
@@ -128,6 +131,7 @@ class Judge:
         n_surrogates: int = _N_SURROGATES,
         n_splits: int = _N_SPLITS,
         whiten: bool = True,
+        most: int = _MOST_OF_TABLE,
     ):
         self.unit, self.rng, self.n_splits = unit, rng, n_splits
         self.whiten = whiten and not unit
@@ -137,7 +141,7 @@ class Judge:
         source: Surrogate = DirectionalGaussian.of(self.rows) if unit else GaussianCopula.of(self.rows)
         self.surrogates = [Views.of(source.draw(rng), self.whiten, self.m, rng) for _ in range(n_surrogates)]
         # Of unit rows the graph shows whether there are clusters, and how clear they are at about this k.
-        self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)[::2] if unit else numbers_of(self.n_rows, _MOST_OF_TABLE)
+        self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)[::2] if unit else numbers_of(self.n_rows, most)
         self.nulls = self._graph_nulls()
         self.gate = UNIT_GATE if unit else CURVED_GATE if self.may_be_curved else TABLE_GATE
         self.centres_null: Null | None = None

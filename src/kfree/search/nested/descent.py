@@ -16,12 +16,12 @@ from kfree.core.stats import Floats, Labels, Stats, totals
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.local.rows import LocalRows
 from kfree.engines.registry import open_local
-from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
+from kfree.objectives.nested import NestedObjective, Parents, gathered, sq_gaps
 from kfree.search.centres.moves import lloyd
 from kfree.search.centres.refine import exchange_rows as exchange_flat_rows
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import assigned as assigned_flat
-from kfree.search.loop import UNWATCHED, Descent, Watch, descend
+from kfree.search.loop import UNWATCHED, Descent, Watch, descend, no_gain
 from kfree.search.nested.moves import (
     Reassign,
     Regroup,
@@ -76,21 +76,17 @@ def _keeping(move: Move, counts: Counts) -> Move:
     return kept
 
 
-def no_gain(old: NestedState, new: NestedState) -> bool:
-    """Whether the second state costs less than the first by no more than rounding."""
-    return not old.cost - new.cost > 1e-12 * old.cost
-
-
 def parents_of(points: LocalRows, objective: NestedObjective, counts: Counts, start: Parents = ()) -> Parents:
     """Groups of weighted points, and the groups above these: from ``start``, or from the best groups of points."""
     first = _flat(points, objective, counts[0], start[0] if start else None)
     if objective.n_levels == 1:
         return (first,)
-    n, mean = _gathered(points, first)
+    rows, weight = _rows(points)
+    n, mean = gathered(rows, weight, first)
     above = opened_points(points, objective, n, mean)
     same = bool(start) and np.array_equal(first, start[0])
     parents = parents_of(above, objective.above, counts[1:], start[1:] if same else ())
-    scatter = _scatter(points, first, mean)
+    scatter = totals(first, weight * sq_gaps(rows, mean[first]), len(mean))
     state = assigned(points, objective, planned(Sites.of(mean), n, mean, scatter, parents, objective))
     state = nested_descent(state, points, objective, counts).state
     return points.labels(state.assignment), *state.tree.parents
@@ -124,7 +120,7 @@ def _flat(points: LocalRows, objective: NestedObjective, count: int | None, star
         return _compact(best_groups(points, objective, count))
     sites = None
     if start is not None:
-        n, mean = _gathered(points, start)
+        n, mean = gathered(*_rows(points), start)
         sites = Sites.of(flat.centres(Stats.of_points(mean, n), previous=mean))
     if count:
         assert sites is not None  # as above
@@ -141,18 +137,7 @@ def _compact(labels: Labels) -> Labels:
     return np.unique(labels, return_inverse=True)[1].astype(np.int32).reshape(-1)
 
 
-def _gathered(points: MemoryRows, labels: Labels) -> tuple[Floats, Floats]:
-    """Weight and mean of each group of points."""
-    rows, weight = _rows(points)
-    n = totals(labels, weight)
-    return n, summed(weight[:, None] * rows, labels, len(n)) / n[:, None]
-
-
-def _scatter(points: MemoryRows, labels: Labels, mean: Floats) -> Floats:
-    rows, weight = _rows(points)
-    return totals(labels, weight * sq_gaps(rows, mean[labels]), len(mean))
-
-
 def _rows(points: MemoryRows) -> tuple[Floats, Floats]:
+    """Weighted points, and their weights."""
     assert points.weight is not None  # as it is opened
     return points.rows(np.arange(points.n_rows)), points.weight

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kfree.core.stats import Floats, Labels, Stats, totals
+from kfree.core.stats import Floats, Labels, Stats
 from kfree.engines.contract import Rows
 from kfree.engines.local.rows import LocalRows
-from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, sq_gaps, summed
+from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, gathered, sq_gaps
 from kfree.search.nested.descent import best_groups, opened_points, parents_of
 from kfree.search.nested.judge import judged, staircase_of
 from kfree.search.nested.moves import flat_objective
@@ -64,8 +64,7 @@ class LevelChoice:
             lam, parent, count = chosen
             found.append(Level(lam, tau * unit, parent, count))
             places, h = objective.as_points(n, mean)
-            n = totals(parent, h)
-            mean = summed(h[:, None] * places, parent, len(n)) / n[:, None]
+            n, mean = gathered(places, h, parent)
             scatter = float(h @ sq_gaps(places, mean[parent]))
             unit *= tau / (1.0 + tau) if self.by_rows else 1.0
         return found, evidence

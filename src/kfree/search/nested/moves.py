@@ -13,10 +13,9 @@ from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.state import State
+from kfree.search.loop import LEAST_GAIN
 from kfree.search.nested.state import NestedState, Plan, Tree, assigned, planned, recentred
 
-# What a move must gain, as a share of the cost, to be more than rounding.
-LEAST_GAIN = 1e-12
 # Passes end when one gains less than this share of the cost.
 _NEARLY = 1e-5
 # Rows that are tried as clusters of their own, each with a pass.

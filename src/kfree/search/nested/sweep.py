@@ -15,7 +15,7 @@ from kfree.core.blocks import blocks
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Labels, totals
 from kfree.engines.contract import MemoryRows
-from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
+from kfree.objectives.nested import NestedObjective, Parents, gathered, sq_gaps
 from kfree.search.loop import Descent, Watch, descend
 from kfree.search.nested.state import NestedState, Plan, Tree, assigned
 
@@ -93,7 +93,7 @@ def _sweep(state: SweptState, points: MemoryRows, objective: NestedObjective) ->
     rows, weight, level_objective = points.rows(np.arange(points.n_rows)), points.row_weights(), objective
     own = labels
     for level in range(len(nodes.parents)):
-        n, mean = _gathered(rows, weight, own, len(nodes.centres[level]))
+        n, mean = gathered(rows, weight, own, len(nodes.centres[level]))
         rows, weight = level_objective.as_points(np.where(n > 0, n, 1.0), mean)
         weight = np.where(n > 0, weight, 0.0)
         level_objective = level_objective.above
@@ -131,7 +131,7 @@ def _after(labels: Labels, parents: Parents, points: MemoryRows, objective: Nest
     """The state of these labels, without empty clusters and groups, at the best centres of all levels."""
     rows, weight = points.rows(np.arange(points.n_rows)), points.row_weights()
     n_clusters = len(parents[0]) if parents else int(labels.max()) + 1
-    n, mean = _gathered(rows, weight, labels, n_clusters)
+    n, mean = gathered(rows, weight, labels, n_clusters)
     alive = n > 0
     tree = Tree(parents, tuple(np.zeros((int(parent.max()) + 1, 0)) for parent in parents)).kept(alive)
     place = np.where(alive, np.cumsum(alive) - 1, 0).astype(np.int32)
@@ -140,9 +140,3 @@ def _after(labels: Labels, parents: Parents, points: MemoryRows, objective: Nest
     centres = objective.centres(n, mean, tree.parents)
     cost = objective.cost(scatter + n * sq_gaps(mean, centres[0]), n, centres, tree.parents)
     return SweptState(place[labels], centres, tree.parents, cost)
-
-
-def _gathered(rows: Floats, weight: Floats, labels: Labels, n_clusters: int) -> tuple[Floats, Floats]:
-    """Weight and mean of each cluster; the mean is zero where there is no weight."""
-    n = totals(labels, weight, n_clusters)
-    return n, summed(weight[:, None] * rows, labels, n_clusters) / np.where(n > 0, n, 1.0)[:, None]

@@ -10,9 +10,9 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.engines.contract import MemoryRows
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.search.centres.split_merge import Budget, no_gain, split_merge
+from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import State, assigned
-from kfree.search.loop import Descent
+from kfree.search.loop import Descent, no_gain
 from kfree.search.path.best_by_k import FEW_ROWS, BestByK, single_rows
 from kfree.search.path.gram_merges import products_overflow
 from kfree.search.path.lam_path import LEAST_REACH, ROWS_PER_CLUSTER

@@ -38,7 +38,7 @@ _DISC = 1.5
 
 
 def noise_widths(rows: Floats) -> Floats:
-    """Of each column the step of the lattice that its values are on, 0 where they are on none.
+    """For each column the step of the lattice that its values are on, 0 where they are on none.
 
     The step may be √12 standard deviations wide at most, so that noise of this width does not outweigh the column.
     Two values, yes and no, make a lattice only beside another column: alone, they are two clusters.

@@ -19,7 +19,7 @@ from kfree.search.path.cells import Segment
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
 _HALF_WINDOW = 0.25
-# Of the weight of a cluster, this share must lie with other rows for a mean of those to be known.
+# At least this share of the weight of a cluster must lie with other rows for a mean of those to be known.
 _LEAST_SHARE = 1e-9
 # Places between two centres where the emptiest window is sought, and its half width: narrow, to find a narrow dip.
 _PLACES, _HALF_NARROW = np.linspace(-0.3, 0.3, 13), 0.125

@@ -20,8 +20,8 @@ _MICRO_COPIES = 16
 # When micro-clusters have been searched, rows of a region take what the sample, the micro-clusters and, in a
 # pass, the chunks leave of this share. The rest is for memory that is free and not given back.
 _FOR_REGIONS, _PER_MICRO = 0.85, 40
-# A search takes less than so many bytes per row beyond the rows, of which there is one copy. Of a sample of a region
-# there are two copies at the end of the pass, and three when it is searched.
+# A search takes less than so many bytes per row beyond the rows, of which there is one copy. A sample of a
+# region has two copies at the end of the pass, and three when it is searched.
 _PER_SEARCHED_ROW, _DRAWN_COPIES, _SEARCHED_COPIES = 160, 2, 3
 # More rows make no better sample, and larger chunks save no time.
 _MOST_SAMPLED, _MOST_CHUNK_ROWS = 1 << 18, 1 << 17
