@@ -323,11 +323,6 @@ def report(self, path, X=None, feature_names=None, **about):
     return self
 
 
-def require_names(X):
-    """Raise if X has names of columns that could not be published; no fitted attribute is changed yet."""
-    validate_data(BaseEstimator(), X, skip_check_array=True)
-
-
 def rows_like_those_of_fit(estimator, X):
     """Validated rows with the columns of the fit."""
     check_is_fitted(estimator)

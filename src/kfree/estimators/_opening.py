@@ -14,12 +14,11 @@ from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.files.engine import open_stream
 from kfree.engines.files.source import ArrayRows, Reading, VectorRows
 from kfree.engines.registry import open_engine
-from kfree.estimators._base import require_names
 from kfree.estimators._places import journal_of, place_of, source_as_compared
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
-from kfree.validation.frames import column_names
+from kfree.validation.frames import column_names, require_names
 from kfree.validation.parameters import check, memory_limit, require
 from kfree.validation.rows import validated_centres, validated_rows, validated_weights
 from kfree.validation.tensors import in_memory

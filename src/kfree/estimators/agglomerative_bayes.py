@@ -11,7 +11,7 @@ from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
 from kfree.core.marks import OPTIONAL, Shape
 from kfree.core.stats import Floats, Labels
 from kfree.estimators import _by_posterior
-from kfree.estimators._base import ClusterEstimator, digest_of, publish, require_names, require_rows
+from kfree.estimators._base import ClusterEstimator, digest_of, publish, require_rows
 from kfree.estimators._keywords import keyword_only
 from kfree.models.bayesian_rows import DATA
 from kfree.models.posterior import PosteriorModel
@@ -21,6 +21,7 @@ from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
 from kfree.search.evidence.tree import Tree, grow, merging_passes, refined
+from kfree.validation.frames import require_names
 from kfree.validation.parameters import check, choice, random_generator, require, require_count, rule, threads
 
 # How the hyper-parameters of Gaussians are estimated from the data.

@@ -24,7 +24,7 @@ from kfree.core.marks import OPTIONAL, Shape
 from kfree.core.stats import Floats
 from kfree.core.warning import warn, warn_full
 from kfree.estimators import _by_posterior
-from kfree.estimators._base import ClusterEstimator, publish, require_names
+from kfree.estimators._base import ClusterEstimator, publish
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.models.bayesian_rows import DATA, require_prior
@@ -36,6 +36,7 @@ from kfree.search.evidence.bayesian import bayesian_k_means
 from kfree.search.evidence.hard_labels import relabelled
 from kfree.search.evidence.published import published_search
 from kfree.search.span import ended, is_wide
+from kfree.validation.frames import require_names
 from kfree.validation.parameters import (
     WATCHING,
     check,

@@ -19,7 +19,6 @@ from kfree.estimators._base import (
     or_new,
     publish,
     remember,
-    require_names,
     require_rows,
 )
 from kfree.estimators._by_centres import history_of, labels_and_spreads
@@ -31,6 +30,7 @@ from kfree.models.groups import GroupModel, numbers_within
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.groups.search import SharedSearch, searched_in_span
+from kfree.validation.frames import require_names
 from kfree.validation.groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
 from kfree.validation.parameters import WATCHING, check, choice, count, is_positive_number, rule, shown, threads, whole
 from kfree.validation.rows import validated_weights

@@ -16,7 +16,6 @@ from kfree.estimators._base import (
     column_names,
     or_new,
     publish,
-    require_names,
     require_rows,
     rows_like_those_of_fit,
 )
@@ -30,6 +29,7 @@ from kfree.models.kernel import OUT_OF_REACH, KernelModel
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.path.staircase import Staircase
 from kfree.search.penalised import PenalisedSearch
+from kfree.validation.frames import require_names
 from kfree.validation.kernels import (
     require_digits,
     require_positive_semidefinite,

@@ -20,7 +20,7 @@ from kfree.core.warning import warn_penalty_rose
 from kfree.engines.local.rows import require_directions
 from kfree.engines.local.stream import RowStream
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator, column_names, remember, require_names
+from kfree.estimators._base import ClusterEstimator, column_names, remember
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._opening import is_direction
 from kfree.explain.spread import SpreadSample
@@ -31,6 +31,7 @@ from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.search.events import EventLog, followed, places_of
 from kfree.search.micro_stream import STREAMS, MicroStream, Penalty
 from kfree.search.stream_sample import StreamSample
+from kfree.validation.frames import require_names
 from kfree.validation.parameters import (
     check,
     choice,

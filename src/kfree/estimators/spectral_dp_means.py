@@ -16,7 +16,6 @@ from kfree.estimators._base import (
     column_names,
     or_new,
     publish,
-    require_names,
     require_rows,
     rows_like_those_of_fit,
 )
@@ -28,6 +27,7 @@ from kfree.models.embedding import EmbeddingModel, clustered, placed, seen, spre
 from kfree.spectral.affinity import Affinity, Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.counts import Certificate
 from kfree.spectral.spectrum import above, at_widest_step, of_number
+from kfree.validation.frames import require_names
 from kfree.validation.kernels import validated_matrix
 from kfree.validation.parameters import (
     check,

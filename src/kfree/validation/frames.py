@@ -1,6 +1,8 @@
 """Frames of pandas, polars and pyarrow: their columns by name, and those that hold no numbers."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from kfree.core.exact import rounded_number
 from kfree.core.printing import quoted
@@ -12,6 +14,11 @@ def column_names(X):
     if hasattr(X, "schema") and hasattr(X, "column"):  # pyarrow, whose ``columns`` are the values
         return list(X.schema.names)
     return None if getattr(X, "columns", None) is None else list(X.columns)
+
+
+def require_names(X):
+    """Raise if X has names of columns that could not be published; no fitted attribute is changed yet."""
+    validate_data(BaseEstimator(), X, skip_check_array=True)
 
 
 def require_computed(X):
