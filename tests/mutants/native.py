@@ -55,10 +55,16 @@ MUTANTS = {
         ("native/test_births.py", "bursts"),
     ),
     "the last of two equal sites, among few": (
-        "rows/dense_loops.hpp",
-        "sum < best[p] ?",
-        "sum <= best[p] ?",
+        "rows/dense_loops.cpp",
+        "sum < best[v] ?",
+        "sum <= best[v] ?",
         ("native/test_narrow.py", "few_columns and ties"),
+    ),
+    "a column of the last ones added twice": (
+        "rows/dense_loops.cpp",
+        "if (column >= n_added)",
+        "if (column >= n_added - 1)",
+        ("native/test_prefilter.py", "f4"),
     ),
     "half a panel ranked where it holds more sites": (
         "assign/rank.cpp",

@@ -67,9 +67,9 @@ inline void offer(Leaders& row, Floats sum, Ints site) {
   row.index = better ? site : row.index;
 }
 
-// Lane by lane. A tie goes to the smaller site number, which is the older site.
+// Lane by lane.
 inline Leaders joined(const Leaders& a, const Leaders& b) {
-  const Ints better = (b.best > a.best) | ((b.best == a.best) & (b.index < a.index));
+  const Ints better = b.best > a.best;
   return {higher(a.best, b.best), higher(higher(a.second, b.second), lower(a.best, b.best)), better ? b.index : a.index};
 }
 

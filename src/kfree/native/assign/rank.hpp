@@ -24,7 +24,8 @@ constexpr float FARTHEST = 3e38f;
 struct Ranker {
   // Rows whose coordinates lie together in z; divides TILE.
   int group;
-  // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, first-born on ties
+  // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, any one on ties:
+  // their order is decided canonically
   void (*rank)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
                int64_t n_sites, float* best, float* second, int32_t* index);
   // The same for rows of up to NARROW_COLUMNS columns, one at least, which lie column by column: z (d, TILE).
