@@ -185,7 +185,9 @@ def test_rows_of_few_columns_go_to_the_nearest_of_sites_that_float32_cannot_tell
 def test_passes_have_the_bits_of_the_reference(shape, kind):
     if IS_INTERPRETED and (shape, kind) not in INTERPRETED:
         pytest.skip("interpreted kernels are slow")
-    check_passes(SHAPES[shape], kind)
+    n_rows, d, k = SHAPES[shape]
+    # Two blocks of wide rows are enough: their time goes into columns.
+    check_passes((min(n_rows, 40) if IS_INTERPRETED and d >= 40 else n_rows, d, k), kind)
 
 
 @needs_gpu

@@ -95,6 +95,7 @@ def test_numbers_are_given_to_auto_cluster_and_arrays_stay_as_they_are(rng):
     np.testing.assert_array_equal(kfree.cluster(sp.csr_array(X), model="round").labels, array.labels)
 
 
+@pytest.mark.slow  # with the fit that they share
 def test_names_survive_files_and_predictions(clustering, table, tmp_path):
     named = copy.copy(clustering).rename({0: "Young", 2: 'the "old"'})
     named.save(tmp_path / "c.kfree")
@@ -113,6 +114,7 @@ def test_names_survive_files_and_predictions(clustering, table, tmp_path):
         loaded.report(tmp_path / "r.html")
 
 
+@pytest.mark.slow  # with the fit that they share
 def test_the_page_tells_the_same(clustering, table, tmp_path):
     named = copy.copy(clustering).rename({1: "Families"})
     named.report(tmp_path / "r.html")
@@ -132,6 +134,7 @@ def test_the_page_tells_the_same(clustering, table, tmp_path):
         assert means[income] == next(f for f in cluster.features if f.name == "income").text
 
 
+@pytest.mark.slow  # with the fit that they share
 def test_a_row_is_explained_by_number_by_values_and_from_a_table(clustering, table):
     label = int(clustering.labels[7])
     by_number = clustering.explain(7)
@@ -241,14 +244,14 @@ def test_phrases(feature, text):
     assert phrase(feature) == text
 
 
-def test_the_name_of_a_row_is_not_taken_for_a_file(clustering):
+def test_the_name_of_a_row_is_not_taken_for_a_file(of_four):
     with pytest.raises(ValueError, match="row='c0003' is not allowed; give the number of a row, values by column"):
-        clustering.explain("c0003")
+        of_four.explain("c0003")
 
 
 def test_of_many_columns_that_are_left_out_the_first_are_named(rng):
     frame = numbers(rng)[0].assign(**{f"same{j}": "x" for j in range(10)})
-    (said,) = (remark for remark in kfree.cluster(frame).remarks if remark.startswith("left out"))
+    (said,) = (remark for remark in kfree.cluster(frame, k=3).remarks if remark.startswith("left out"))
     assert said.startswith("left out: 'same0' (constant: x), 'same1' (constant: x), ")
     assert said.endswith("'same7' (constant: x) and 2 more")
 
@@ -276,9 +279,9 @@ def test_columns_of_one_name_are_counted_once(rng):
 
 
 @pytest.mark.parametrize("names", [{0: None}, {0: ""}, ["a", "b"], {99: "a"}])
-def test_names_that_are_not_allowed(clustering, names):
+def test_names_that_are_not_allowed(of_four, names):
     with pytest.raises(ValueError, match="give a dict with labels from 0 to 3 and a text for each"):
-        clustering.rename(names)
+        of_four.rename(names)
 
 
 def test_two_opposite_rows_are_one_cluster():

@@ -13,6 +13,7 @@ SAMPLE = ["npy", "csv", "parquet 1e3", "parquet 1e5", "parquet all", "arrow all"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.slow  # in a process that tests/measure.py does not see
 @pytest.mark.parametrize("case", SAMPLE)
 def test_a_fit_takes_no_more_than_its_memory(case, tmp_path):
     found = measured(case, tmp_path, N_ROWS_OF_TEXT if case.startswith("csv") else N_ROWS, 2, MEMORY)

@@ -18,6 +18,7 @@ def risen(few, whole, memory, lam):
     return peak, model.n_passes_
 
 
+@pytest.mark.slow  # in a process that tests/measure.py does not see
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_regions_of_wide_rows_take_no_more_than_the_memory(tmp_path, rng):
     memory, n_columns = 32_000_000, 100

@@ -143,10 +143,10 @@ def choose(rows, given, unit, whiten, rng, n_threads):
 
 
 def _may_show_clusters(rows, whiten, rng):
-    """A look at few numbers of clusters, which takes a third of a judgement; one column is judged as fast."""
+    """A look at few numbers of clusters beside one surrogate, which takes little time; so does one column."""
     if rows.shape[1] == 1 or has_few_points(rows):
         return True
-    judge = Judge(rows, False, rng, whiten=_may_whiten(rows, whiten), most=_FEWEST_IN_HALF)
+    judge = Judge(rows, False, rng, n_surrogates=1, whiten=_may_whiten(rows, whiten), most=_FEWEST_IN_HALF)
     return judge.best_graph()[0].score >= judge.gate
 
 
