@@ -118,8 +118,8 @@ void add(const DenseData<T>& data, RowSet rows, int64_t n_rows, const double* we
   });
 }
 
-// A sum is a chain of additions, so several rows go side by side, in the lanes of a vector: of two where they are short. Of
-// more rows, lines that are still needed would be driven out of the first-level cache.
+// A sum is a chain of additions, so several rows go side by side, one in each lane of a vector, or of two short vectors.
+// With more rows, lines that are still needed would be evicted from the first-level cache.
 template <int W>
 constexpr int CHAINS = W < 8 ? 2 : 1;
 
