@@ -69,12 +69,19 @@ def bisect(
     # Also where centres are directions: rows fall on both sides of their mean, but not of a point that is far off.
     means = state.stats.sum[clusters] / state.stats.n[clusters, None]
     cost = objective.least_cost(state.stats, state.sites.centres)[clusters]
-    axis = _principal_axes(sides, means, np.sqrt(cost / state.stats.n[clusters]), rows, objective.space)
+    axis = _principal_axes(sides, means, _radius(cost, state.stats.n[clusters]), rows, objective.space)
     centres, stats = _two_means(sides, _pairs(means, axis), objective, restless)
     in_two = (stats.n[0::2] > 0) & (stats.n[1::2] > 0)
     halves_cost = objective.least_cost(stats, centres)
     gain = np.where(in_two, cost - halves_cost[0::2] - halves_cost[1::2], 0.0)
     return Bisections(clusters, centres, stats, gain, sides)
+
+
+def _radius(cost: Floats, n: Floats) -> Floats:
+    """√(cost / n), also where the quotient overflows because weights are tiny."""
+    with np.errstate(over="ignore"):
+        radius = np.sqrt(cost / n)
+    return np.where(np.isinf(radius), np.sqrt(cost) / np.sqrt(n), radius)
 
 
 def _principal_axes(sides: Bisection, means: Floats, radius: Floats, rows: MemoryRows, space: Space) -> Floats:
