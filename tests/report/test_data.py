@@ -205,3 +205,14 @@ def test_the_page_of_a_chosen_model_says_why_and_the_number_once(rng):
         assert step["note"].startswith(begins)
         assert model.reason_.endswith(step["note"].removeprefix("round: "))
         assert "cluster" not in step["note"].split(" ")[:2]
+
+
+def test_the_map_of_clusters_in_few_columns_is_about_these():
+    X = np.random.default_rng(0).normal(size=(90, 10))
+    X[:, 2:5] += 12 * np.eye(3)[np.arange(90) % 3]
+    model = AutoCluster().fit(X)
+    assert model.columns_.tolist() == [2, 3, 4]
+    names = [axis["name"] for axis in chosen_data(model, X)["points"]["axes"]]
+    assert [name.partition(" (")[0] for name in names[:2]] == ["direction 1 in 3 columns", "direction 2 in 3 columns"]
+    unit = AutoCluster(metric="cosine").fit(X)
+    assert chosen_data(unit, X)["points"]["axes"][0]["name"].startswith("direction 1 (")

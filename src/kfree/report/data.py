@@ -59,14 +59,15 @@ def assembled(
     row_numbers=None,
     path=None,
     axes=None,
+    columns=None,
     digits=5,
     word="row",
     suggested=None,
 ):
     """The page of clusterings by ascending numbers of clusters; a ``path`` of penalties is drawn as a staircase.
 
-    ``axes`` replace columns and main directions on the map, with values of so many ``digits``. ``word`` is what a row
-    is called.
+    ``axes`` replace columns and main directions on the map, with values of so many ``digits``. Main directions are
+    those of ``columns``, if these are given. ``word`` is what a row is called.
     """
     row_numbers = np.arange(1, len(X) + 1) if row_numbers is None else np.asarray(row_numbers)
     some, everyone = sampled(len(X), _DESCRIBED), np.arange(len(X))
@@ -88,7 +89,7 @@ def assembled(
         "suggested": suggested if path is None else int(path.suggest().k),
         "points": {
             "rows": row_numbers[drawn].tolist(),
-            "axes": _axes(X, drawn, shown, encoder) if axes is None else _given_axes(axes, drawn, digits),
+            "axes": _axes(X, drawn, shown, encoder, columns) if axes is None else _given_axes(axes, drawn, digits),
         },
         # Left to right as in the picture, where small penalties and so many clusters are on the left.
         "steps": [
@@ -160,17 +161,21 @@ def _bounds(path, step):
     return number(step.lam), number(step.lam)
 
 
-def _axes(X, drawn, shown, encoder):
-    """What can be drawn against each other: main directions if there are more than two columns, and columns."""
+def _axes(X, drawn, shown, encoder, used):
+    """What can be drawn against each other: main directions of the columns that are used, if these are more than two,
+    and columns.
+    """
     units = X[drawn] if encoder is None else encoder.in_units(X[drawn])
     columns = range(X.shape[1]) if X.shape[1] <= 2 else shown.kept[:_AXES]
     axes = [{"name": shown.names[j], "values": _values(units[:, j]), "unit": vars(shown.units[j])} for j in columns]
-    if X.shape[1] > 2:
-        rows = X[drawn].astype(np.float64)
+    used = np.arange(X.shape[1]) if used is None else used
+    if len(used) > 2:
+        rows = X[drawn][:, used].astype(np.float64)
         _, spread, directions = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
         share = spread**2 / max((spread**2).sum(), np.finfo(float).tiny)
         main = (rows - rows.mean(axis=0)) @ directions[:2].T
-        made = [f"direction {j + 1} ({share[j]:.0%} of the variance)" for j in range(main.shape[1])]
+        within = "" if len(used) == X.shape[1] else f" in {len(used)} columns"
+        made = [f"direction {j + 1}{within} ({share[j]:.0%} of the variance)" for j in range(main.shape[1])]
         axes = [{"name": name, "values": _values(main[:, j])} for j, name in enumerate(made)] + axes
     if len(axes) == 1:
         axes.append({"name": "place in the file", "values": drawn.tolist()})

@@ -39,7 +39,7 @@ def chosen_data(model, X, feature_names=None, **about):
     why = model.reason_.partition(": ")[2]  # after the number of clusters, which the page tells itself
     note = why if model.n_clusters_ == 1 else f"{model.model_name_}: {why}"
     step = SliderStep(np.asarray(model.labels_), lambda rows: model._view(X[rows]), is_own=True, note=note)
-    return assembled([step], X, feature_names, **about)
+    return assembled([step], X, feature_names, columns=model.columns_, **about)
 
 
 def groups_data(model, X, feature_names=None, **about):
