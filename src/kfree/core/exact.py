@@ -32,8 +32,9 @@ def rounded_number(values: NDArray[Any]) -> int | None:
 
 def is_rounded(value: Any) -> bool:
     """Whether a number of Python is whole, and float64 rounds it."""
-    if not isinstance(value, int) and value != value // 1:
-        return False
+    with np.errstate(invalid="ignore"):  # of an infinity
+        if not isinstance(value, int) and value != value // 1:
+            return False
     try:
         return int(float(value)) != int(value)
     except OverflowError:

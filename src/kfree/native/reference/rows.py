@@ -35,7 +35,8 @@ class Rows:
         """Canonical coordinates of some rows."""
         if len(self.lengths):
             return self._values(index) / self.lengths[index, None]
-        return (self._values(index) - self._anchor) - self._shift
+        with np.errstate(over="ignore", invalid="ignore"):  # compiled code does not warn either; costs are checked
+            return (self._values(index) - self._anchor) - self._shift
 
     def _values(self, index):
         x = self._X[index]
