@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from kfree.core.fields import Count, NumberOfClusters, PerCluster, RowLabels
 from kfree.core.marks import OneOf, require
+from kfree.core.printing import first_few
 from kfree.core.progress import tell
 from kfree.core.stats import Floats, Index, Labels
 from kfree.core.warning import warn
@@ -62,8 +63,6 @@ _FEW_COLUMNS = 30
 _AS_ENCODED = " Columns count as they are, because X has levels as TableEncoder encodes them."
 # Processor seconds that a judgement takes about: for each row, and for each value.
 _SECONDS_PER_ROW, _SECONDS_PER_VALUE = 2.5e-3, 1e-5
-# Columns that ``reason_`` names.
-_MOST_NAMED = 8
 # What a fit does, and which share of the time that takes.
 _STEPS = {"surrogates": 0.4, "graph": 0.2, "halves": 0.3, "all rows": 0.1}
 
@@ -301,9 +300,7 @@ class AutoCluster(ClusterEstimator):
 
 def _named(columns, names):
     """Some columns in words, by number where they have no names."""
-    shown = [f"column {j}" if names is None else f"column {names[j]!r}" for j in columns[:_MOST_NAMED]]
-    more = len(columns) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+    return first_few([f"column {j}" if names is None else f"column {names[j]!r}" for j in columns])
 
 
 def published(frame, choice, fitted, judged, note, named):

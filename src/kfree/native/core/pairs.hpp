@@ -36,15 +36,17 @@ KFREE_INLINE inline void put_narrowed(float* p, Pair values) {
 #endif
 }
 
-// Of numbers; what is not a number may be lost.
-KFREE_INLINE inline Pair lower_of(Pair a, Pair b) {
+// Of two vectors, lane by lane; what is not a number may be lost. Registers of 64-bit ARM hold pairs.
+template <class Vector>
+KFREE_INLINE inline Vector lower_of(Vector a, Vector b) {
 #if defined(__aarch64__)
   return vminnmq_f64(a, b);
 #else
   return a < b ? a : b;
 #endif
 }
-KFREE_INLINE inline Pair higher_of(Pair a, Pair b) {
+template <class Vector>
+KFREE_INLINE inline Vector higher_of(Vector a, Vector b) {
 #if defined(__aarch64__)
   return vmaxnmq_f64(a, b);
 #else

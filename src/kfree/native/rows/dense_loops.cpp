@@ -186,21 +186,6 @@ void sq_dists(const DenseData<T>& data, RowSet rows, int64_t n_rows, const doubl
   });
 }
 
-template <class V>
-KFREE_INLINE inline V lower(V a, V b) {
-  if constexpr (WIDEST == 2)
-    return lower_of(a, b);
-  else
-    return a < b ? a : b;
-}
-template <class V>
-KFREE_INLINE inline V higher(V a, V b) {
-  if constexpr (WIDEST == 2)
-    return higher_of(a, b);
-  else
-    return a < b ? b : a;
-}
-
 template <class At, int D>
 inline void nearest_of_few(At at, Columns<D> d, RowSet rows, int n_rows, const double* centre, int64_t n_sites,
                            int32_t* label, double* sq_dist, double* second) {
@@ -224,8 +209,8 @@ inline void nearest_of_few(At at, Columns<D> d, RowSet rows, int n_rows, const d
         Doubles<W> sum = {};
         for (int t = 0; t < D; ++t) sum += (z[v][t] - c[t]) * (z[v][t] - c[t]);
         index[v] = sum < best[v] ? j - typename VectorOf<int64_t, W>::type{} : index[v];
-        next[v] = lower(next[v], higher(best[v], sum));
-        best[v] = lower(best[v], sum);
+        next[v] = lower_of(next[v], higher_of(best[v], sum));
+        best[v] = lower_of(best[v], sum);
       }
     for (int v = 0; v < ABREAST; ++v)
       for (int lane = 0; lane < W; ++lane) {
