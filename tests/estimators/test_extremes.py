@@ -101,6 +101,14 @@ def test_kernels_without_digits_left_are_refused(make):
         make(lam=1.0, kernel="poly").fit(GRID + 1e9)
 
 
+def test_a_penalty_below_the_rounding_of_kernel_values_is_refused():
+    """Rows 1 apart beside others 1e9 away: their squared distance is lost in kernel values of 1e17."""
+    X = np.concatenate([np.zeros(20), 1e9 + np.arange(20)])[:, None]
+    with pytest.raises(ValueError, match=r"lam=0.1 asks for clusters .* a larger lam"):
+        KernelDPMeans(lam=0.1, kernel="linear").fit(X)
+    assert KernelDPMeans(lam=1e6, kernel="linear").fit(X).n_clusters_ == 2
+
+
 @pytest.mark.parametrize("affinity", ["rbf", "nearest_neighbors"])
 def test_affinities_do_not_see_an_offset(affinity, rng):
     X = np.rint(64 * blobs(rng, n=90, d=2, k=3)[0]) / 64

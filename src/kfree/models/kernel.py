@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist
 
 from kfree.core.fields import PerCluster, RowsKept
 from kfree.core.label_order import ranks
@@ -15,6 +16,7 @@ from kfree.core.marks import FINITE, Shape, require
 from kfree.core.spaces import DUAL, spanned
 from kfree.core.sparse import ArrayOrCSR, require_structure
 from kfree.core.stats import Floats, Index, Labels
+from kfree.engines.kernel.engine import ROUNDING
 from kfree.engines.kernel.gram import Kernel
 from kfree.explain.spread import Spreads, spread_sample
 from kfree.search.result import Result
@@ -57,10 +59,11 @@ class KernelModel:
         centres = result.state.sites.centres[order]
         coefficients, sq_norms = sp.csr_array(centres[:, :n_rows]), DUAL.sq_norms(centres)
         points = spanned(centres[:, :n_rows] @ centres[:, n_rows:].T)[1]
+        own = _with_itself(kernel, rows)
+        _require_told_apart(points, own, result.objective.lam)
         bare = cls(kernel, known, coefficients, sq_norms, points, Spreads(sq_norms, sq_norms))
         parts = [(places, offsets) for places, _, offsets in bare.offsets(rows)]
         labels = _as_predicted([offsets for _, offsets in parts], ranks(order)[result.labels])
-        own = _with_itself(kernel, rows)
         distances = ((places, _distances_from(offsets, own[places])) for places, offsets in parts)
         spreads = spread_sample(distances, labels, weight).spreads()
         return cls(kernel, known, coefficients, sq_norms, points, spreads), labels
@@ -95,6 +98,19 @@ class KernelModel:
         require_structure(self.coefficients, "coefficients")  # of a damaged model, SciPy would read beyond its arrays
         for places, values in self.kernel.to_all(rows, self.rows, self.coefficients.shape[1]):
             yield places, values, self.sq_norms - 2 * (self.coefficients @ values.T).T
+
+
+def _require_told_apart(centres: Floats, own: Floats, lam: float) -> None:
+    """Raise if two centres are closer than rounding errors of squared distances; ``own`` are κ(x, x) of all rows."""
+    if len(centres) == 1:
+        return
+    known, closest = ROUNDING * float(np.abs(own).max()), float(pdist(centres, "sqeuclidean").min())
+    if closest <= known:
+        raise ValueError(
+            f"lam={lam:g} asks for clusters whose centres are a squared distance of {closest:.3g} apart. Squared "
+            f"distances are differences of kernel values, which float64 knows up to {known:.3g} here. Give a larger "
+            "lam, centre X, scale it, or use another kernel."
+        )
 
 
 def _as_predicted(offsets: list[Floats], found: Labels) -> Labels:
