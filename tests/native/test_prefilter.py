@@ -70,8 +70,18 @@ def tight(rng, n, d, k):
     return X, sites
 
 
+def permuted(rng, n, d, k):
+    """Rows at the origin and sites of which up to eight are as far: the order of additions decides which is nearest."""
+    gap = rng.normal(size=d)
+    sites = np.array([rng.permutation(gap) * rng.choice([-1, 1], size=d) for _ in range(k)])
+    sites[8:] *= 3
+    return np.zeros((n, d)), rng.permutation(sites)
+
+
 @pytest.mark.parametrize("layout", [("f4", "C"), ("f4", "F"), ("f8", "C")], ids=str)
-@pytest.mark.parametrize("make", [blobs, halfway, ties, heavy_tails, far_off, tight], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [blobs, halfway, ties, permuted, heavy_tails, far_off, tight], ids=lambda make: make.__name__
+)
 @pytest.mark.parametrize(("d", "k"), [(12, 3), (13, 8), (12, 500), (16, 70), (16, 300), (31, 9), (100, 60), (4200, 5)])
 def test_the_prefilter_leaves_no_trace(make, d, k, layout, rng):
     dtype, order = layout
@@ -84,7 +94,7 @@ def test_the_prefilter_leaves_no_trace(make, d, k, layout, rng):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("make", [blobs, halfway, ties, heavy_tails, tight], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [blobs, halfway, ties, permuted, heavy_tails, tight], ids=lambda make: make.__name__)
 @pytest.mark.parametrize(("d", "k"), [(3, 40), (12, 3), (16, 300), (31, 1), (100, 110)])
 def test_labels_alone(make, d, k, dtype, rng):
     """More rows than are tried together, so that some are where the prefilter was given up."""

@@ -84,4 +84,10 @@ inline double safe_dist(double sq_dist, int64_t d) {
   return std::sqrt(sq_dist) * (1.0 - 0x1p-52 * static_cast<double>(d + 8));
 }
 
+// Whether a site with the second squared distance is canonically farther than one with the first, where d squares were
+// added in any order: each is within (d + 3)·2⁻⁵³ of the true sum, as the canonical one is, if no square underflows.
+inline bool surely_less(double sq_dist, double other, int64_t d) {
+  return 0x1p-900 < sq_dist && sq_dist * (1.0 + 0x1p-50 * static_cast<double>(d + 4)) < other && std::isfinite(other);
+}
+
 }  // namespace kfree::exact

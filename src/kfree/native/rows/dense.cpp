@@ -114,6 +114,12 @@ class DenseRows final : public Rows {
     });
   }
 
+  void sq_dists_in_any_order(int64_t row, const Sites& sites, const int32_t* some, int n, Scratch& scratch,
+                             double* sq_dist) const override {
+    focus(row, scratch);
+    ranker_.dense.sq_dists_in_any_order(scratch.z.data(), d, sites.centre.data(), some, n, sq_dist);
+  }
+
   void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                    Scratch& scratch, double* lower) const override {
     Scored scored;

@@ -186,6 +186,39 @@ void sq_dists(const DenseData<T>& data, RowSet rows, int64_t n_rows, const doubl
   });
 }
 
+// N sites side by side.
+template <int N>
+KFREE_INLINE inline void sq_dists_of(const double* z, int64_t d, const double* centre, const int32_t* some,
+                                     double* sq_dist) {
+  constexpr int W = WIDEST, CHAINS = 8 / N;  // additions that do not wait for each other
+  const double* c[N];
+  Doubles<W> sum[N][CHAINS] = {};
+  for (int j = 0; j < N; ++j) c[j] = centre + some[j] * d;
+  int64_t t = 0;
+  for (; t + CHAINS * W <= d; t += CHAINS * W)
+    for (int chain = 0; chain < CHAINS; ++chain) {
+      const Doubles<W> row = loaded<W>(z + t + chain * W);
+      for (int j = 0; j < N; ++j) {
+        const Doubles<W> gap = row - loaded<W>(c[j] + t + chain * W);
+        sum[j][chain] += gap * gap;
+      }
+    }
+  for (int j = 0; j < N; ++j) {
+    sq_dist[j] = 0.0;
+    for (int64_t rest = t; rest < d; ++rest) sq_dist[j] += (z[rest] - c[j][rest]) * (z[rest] - c[j][rest]);
+    for (const Doubles<W>& chain : sum[j])
+      for (int lane = 0; lane < W; ++lane) sq_dist[j] += chain[lane];
+  }
+}
+
+void sq_dists_in_any_order(const double* z, int64_t d, const double* centre, const int32_t* some, int n,
+                           double* sq_dist) {
+  int j = 0;
+  for (; j + 4 <= n; j += 4) sq_dists_of<4>(z, d, centre, some + j, sq_dist + j);
+  for (; j + 2 <= n; j += 2) sq_dists_of<2>(z, d, centre, some + j, sq_dist + j);
+  if (j < n) sq_dists_of<1>(z, d, centre, some + j, sq_dist + j);
+}
+
 template <class At, int D>
 inline void nearest_of_few(At at, Columns<D> d, RowSet rows, int n_rows, const double* centre, int64_t n_sites,
                            int32_t* label, double* sq_dist, double* second) {
@@ -294,6 +327,6 @@ constexpr DenseLoops<T> LOOPS = {copy<T>, add<T>, sq_dists<T>, set_row<T>, add_r
 
 // Constants are not seen outside unless they are declared so.
 extern const DenseKernels KFREE_DENSE;
-const DenseKernels KFREE_DENSE = {LOOPS<float>, LOOPS<double>};
+const DenseKernels KFREE_DENSE = {sq_dists_in_any_order, LOOPS<float>, LOOPS<double>};
 
 }  // namespace kfree

@@ -38,6 +38,10 @@ struct DenseLoops {
 };
 
 struct DenseKernels {
+  // Σ_t (z_t − c_t)² to n of the sites, added in any order, which for many columns takes a fourth of the time. in z (d,),
+  // centre (·, d), some (n,); out sq_dist (n,)
+  void (*sq_dists_in_any_order)(const double* z, int64_t d, const double* centre, const int32_t* some, int n,
+                                double* sq_dist);
   DenseLoops<float> loops32;
   DenseLoops<double> loops64;
 };

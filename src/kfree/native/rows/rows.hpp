@@ -102,6 +102,8 @@ class Rows {
   virtual std::unique_ptr<const QuantizedSites> quantized(const Sites&, const Subset*, int) const { return nullptr; }
   // Up to TILE rows as bytes, into scratch.quantized; only where `quantized` gives something
   virtual void quantize(RowSet, int, const QuantizedSites&, Scratch&, QuantizedTile&) const {}
+  // Squared distances of a row to n sites, added in any order; only where `quantized` gives something.
+  virtual void sq_dists_in_any_order(int64_t, const Sites&, const int32_t*, int, Scratch&, double*) const {}
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
   virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                            Scratch& scratch, double* lower) const = 0;

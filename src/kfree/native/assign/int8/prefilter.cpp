@@ -9,6 +9,9 @@
 namespace kfree {
 namespace {
 
+// Rows of so many columns are compared by sums in any order first.
+constexpr int64_t WIDE = 64;
+
 // A quantised tile; the rows themselves are left in scratch.quantized.
 struct Seen {
   QuantizedTile row;
@@ -47,6 +50,21 @@ void compare(const Rows& rows, int64_t row, const Sites& sites, const int32_t* s
     }
 }
 
+// The same without a canonical distance to the winner: −1 if rounding may decide. The next one's is not canonical.
+int32_t clear_winner(const Rows& rows, int64_t row, const Sites& sites, const int32_t* some, int n, Scratch& scratch,
+                     double& second_sq_dist) {
+  double sq_dist[MOST_CANDIDATES];
+  rows.sq_dists_in_any_order(row, sites, some, n, scratch, sq_dist);
+  const int best = static_cast<int>(std::min_element(sq_dist, sq_dist + n) - sq_dist);
+  second_sq_dist = std::numeric_limits<double>::infinity();
+  for (int c = 0; c < n; ++c) {
+    if (c == best) continue;
+    if (!exact::surely_less(sq_dist[best], sq_dist[c], rows.d)) return -1;
+    second_sq_dist = std::min(second_sq_dist, sq_dist[c]);
+  }
+  return some[best];
+}
+
 }  // namespace
 
 int nearest_by_prefilter(const Rows& rows, RowSet tile, int n_rows, const Sites& sites, const QuantizedSites& quantized,
@@ -68,20 +86,37 @@ int nearest_by_prefilter(const Rows& rows, RowSet tile, int n_rows, const Sites&
     limit[n_open] = quantized.limit(seen.row[i], upper);
     open[n_open++] = i;
   }
-  if (sq_dist) rows.sq_dists_unless(known, tile, n_rows, sites, label, sq_dist);
   int32_t n_candidates[TILE];
   scratch.candidate.resize(TILE * MOST_CANDIDATES);
   quantized.list(q, n_open, limit, open, scratch.lowest.data(), scratch.candidate.data(), n_candidates);
+  const auto candidates = [&](int o) { return scratch.candidate.data() + o * MOST_CANDIDATES; };
+  const auto keep_lower = [&](int o, double second_sq_dist) {
+    lower[open[o]] = std::min(exact::safe_dist(second_sq_dist, rows.d), quantized.lower(seen.row[open[o]], limit[o]));
+  };
+  int close[TILE], n_close = 0;
   for (int o = 0; o < n_open; ++o) {
-    const int i = open[o];
-    label[i] = -1;
+    int32_t& winner = label[open[o]] = -1;
     if (limit[o] == HIGHEST_SCORE || n_candidates[o] > MOST_CANDIDATES) continue;
+    double second_sq_dist;
+    if (rows.d >= WIDE)
+      winner = clear_winner(rows, tile[open[o]], sites, candidates(o), n_candidates[o], scratch, second_sq_dist);
+    if (winner >= 0)
+      keep_lower(o, second_sq_dist);
+    else
+      close[n_close++] = o;
+  }
+  if (sq_dist) {
+    int32_t site[TILE];
+    for (int i = 0; i < n_rows; ++i) site[i] = std::max(label[i], 0);  // any site will do for rows that have none yet
+    rows.sq_dists_unless(known, tile, n_rows, sites, site, sq_dist);
+  }
+  for (int c = 0; c < n_close; ++c) {
+    const int o = close[c], i = open[o];
     double best_sq_dist, second_sq_dist;
     const Known own = known.label ? Known{known.label + i, known.sq_dist + i} : Known{};
-    compare(rows, tile[i], sites, scratch.candidate.data() + o * MOST_CANDIDATES, n_candidates[o], own, label[i],
-            best_sq_dist, second_sq_dist);
+    compare(rows, tile[i], sites, candidates(o), n_candidates[o], own, label[i], best_sq_dist, second_sq_dist);
     if (sq_dist) sq_dist[i] = best_sq_dist;
-    lower[i] = std::min(exact::safe_dist(second_sq_dist, rows.d), quantized.lower(seen.row[i], limit[o]));
+    keep_lower(o, second_sq_dist);
   }
   return n_open;
 }
