@@ -232,7 +232,7 @@ def test_how_sure_in_words(rng):
         (Feature("income", 8.0, 8980.0, 1159.0, Unit("number", 0)), "7.7 times the income: 8,980 (others 1,159)"),
         (Feature("a", 9.0, 8.94, 0.04, Unit("number", 2)), "higher a: 8.94 (others 0.04)"),
         (Feature("age", -2.0, 28.3, 49.9, Unit("number", 1)), "lower age: 28.3 (others 49.9)"),
-        (Feature("plan=gold", 2.0, 0.92, 0.11, Unit("share")), "plan is gold in 92 % (others 11 %)"),
+        (Feature("plan=gold", 2.0, 0.92, 0.11, Unit("share"), "plan"), "plan is gold in 92 % (others 11 %)"),
         (Feature("churned", 2.0, 0.92, 0.11, Unit("share")), "churned in 92 % (others 11 %)"),
         (
             Feature("since", -1.0, 2010.0, 2020.0, Unit("date", 0)),
@@ -242,6 +242,23 @@ def test_how_sure_in_words(rng):
 )
 def test_phrases(feature, text):
     assert phrase(feature) == text
+
+
+def test_names_of_columns_may_hold_equals_signs(tmp_path):
+    place = np.arange(60) % 2
+    columns = {"size=x": place, "size=y": 1 - place}
+    frame = pd.DataFrame({name: np.array(["in", "b=c"])[which] for name, which in columns.items()})
+    frame["is=on"], frame["z"] = place == 1, 9.0 * place + np.arange(60) / 60
+    made = kfree.cluster(frame, k=2)
+    for sentence, label in zip(made.sentences(), (0, 1), strict=True):
+        inside = frame[made.labels == label]
+        for name in columns:
+            share = 100 * (inside[name] == "in").mean()
+            assert f"{name} is in in {share:.0f} % (others {100 - share:.0f} %)" in sentence
+        assert f"is=on in {100 * inside['is=on'].mean():.0f} %" in sentence
+    made.report(tmp_path / "page.html").save(tmp_path / "made.kfree")
+    assert kfree.load(tmp_path / "made.kfree").sentences() == made.sentences()
+    assert "size=x is in in" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_name_of_a_row_is_not_taken_for_a_file(of_four):
