@@ -273,6 +273,39 @@ def test_of_many_columns_that_are_left_out_the_first_are_named(rng):
     assert said.endswith("'same7' (constant: x) and 2 more")
 
 
+MASKED = np.ma.array(np.arange(60.0).reshape(30, 2), mask=np.eye(30, 2))
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "told"),
+    [
+        (MASKED, {}, "X is a masked array with 2 masked value"),
+        ("gaps", {"sample_weight": np.ones(29)}, "sample_weight has 29 values for 30 rows"),
+        ("gaps", {"sample_weight": MASKED[:, 0]}, "sample_weight is a masked array"),
+        ("frame", {"columns": []}, r"columns=\[\] is not allowed; give names of columns, or None"),
+        ("frame", {"na": ["?"]}, "na are about text files; leave them out"),
+        (MASKED.data, {"missing": "mean"}, "missing='mean' is not allowed; give none for an array"),
+    ],
+)
+def test_what_would_be_ignored_in_silence(given, options, told):
+    frame = pd.DataFrame(MASKED.data, columns=["a", "b"])
+    table = {"frame": frame, "gaps": frame.where(frame > 1)}[given] if isinstance(given, str) else given
+    with pytest.raises(ValueError, match=told):
+        kfree.cluster(table, k=2, **{"missing": "drop" if given is not MASKED else None} | options)
+
+
+def test_one_weight_for_all_rows_where_some_are_left_out():
+    frame = pd.DataFrame({"a": [np.nan, *range(29)], "b": np.arange(30.0) % 7})
+    made = kfree.cluster(frame, k=2, sample_weight=2, missing="drop")
+    assert made.labels.tolist() == kfree.cluster(frame, k=2, missing="drop").labels.tolist()
+
+
+def test_masked_rows_are_not_predicted():
+    made = kfree.cluster(MASKED.data, k=2)
+    with pytest.raises(ValueError, match="masked"):
+        made.predict(MASKED)
+
+
 @pytest.mark.parametrize("given", [None, {"a": [1, 2, 3]}, 5])
 def test_what_is_no_table(given):
     with pytest.raises(TypeError, match="is no table; give a data frame, an array or the path of a file"):

@@ -26,6 +26,7 @@ from kfree.core.stats import Floats, Mask
 from kfree.files.rows import rows_of
 from kfree.search.summary.plan import bytes_to_search
 from kfree.validation.parameters import memory_limit, require
+from kfree.validation.rows import validated_weights
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,10 @@ class TableRows:
             return None
         if column is not None:
             return self._numbers_of(column)
-        return given if given is None or self.kept.all() else np.asarray(given)[self.kept]
+        if given is None or self.kept.all():
+            return given
+        weights = validated_weights(given, self.n_rows)
+        return None if weights is None else weights[self.kept]
 
     def _numbers_of(self, column: str) -> Floats:
         """Weights that a column holds; an error names rows by their numbers from 1, as those of files do."""
