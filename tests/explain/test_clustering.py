@@ -1,11 +1,15 @@
 """cluster: one call from a table to clusters in its names and units; sentences, explanations, names, pages, files."""
 
 import copy
+import datetime
+import decimal
 import json
 import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -304,6 +308,36 @@ def test_masked_rows_are_not_predicted():
     made = kfree.cluster(MASKED.data, k=2)
     with pytest.raises(ValueError, match="masked"):
         made.predict(MASKED)
+
+
+ODD = {
+    "infinite": ({"m": [decimal.Decimal("Infinity"), *map(decimal.Decimal, range(29))]}, "1 infinite value"),
+    "zones": (
+        {"m": [datetime.datetime(2024, 1, 1, tzinfo=[None, datetime.UTC][j % 2]) for j in range(30)]},
+        "with and without a time zone",
+    ),
+    "empty": ({"a": [np.nan] * 30, "b": None}, r"no value in column\(s\) 'a', 'b'"),
+    "texts": ({"1": 2.0, 1: 3.0}, r"'1' \(columns 2, 3\)"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_columns_are_an_error_that_says_what_they_are(name):
+    columns, told = ODD[name]
+    with pytest.raises(ValueError, match=told):
+        kfree.cluster(pd.DataFrame(dict(zip("ab", MASKED.data.T, strict=True)) | columns), k=2)
+
+
+def test_record_batches_and_lazy_frames(of_four, table):
+    batch = pa.RecordBatch.from_pandas(table.head(9))
+    assert of_four.predict(batch).tolist() == of_four.labels[:9].tolist()
+    with pytest.raises(TypeError, match="LazyFrame"):
+        of_four.predict(pl.from_pandas(table.head(9)).lazy())
+
+
+def test_a_row_without_a_value_is_not_explained(of_four):
+    with pytest.raises(ValueError, match="give a value for at least one of 'age'"):
+        of_four.explain(dict.fromkeys(of_four.preparation.columns))
 
 
 @pytest.mark.parametrize("given", [None, {"a": [1, 2, 3]}, 5])

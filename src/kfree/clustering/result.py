@@ -301,7 +301,9 @@ class Clustering:
             missing = [name for name in wanted if name not in row]
             allowed = f"a value for each of {quoted(wanted, 20)}; there is none for {quoted(missing)}"
             require(not missing, "row", row, allowed)
-            return self._encoded(_frame([row]), unseen)
+            X = self._encoded(_frame([row]), unseen)
+            require(len(X) == 1, "row", row, f"a value for at least one of {quoted(wanted, 20)}")
+            return X
         if isinstance(row, int | np.integer) and not isinstance(row, bool):
             numbers = np.empty(0) if self._rows is None else self._row_numbers
             place = np.flatnonzero(numbers == row)

@@ -22,6 +22,7 @@ from kfree.clustering.frames import filtered, gaps_of
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.sample import sample, step_of
 from kfree.clustering.tables import FilesTable, FrameTable
+from kfree.core.printing import quoted
 from kfree.core.stats import Floats, Mask
 from kfree.files.rows import rows_of
 from kfree.search.summary.plan import bytes_to_search
@@ -136,6 +137,8 @@ def _in_memory(table: FrameTable | FilesTable, plan: Preparation, options: Colum
     else:
         frame = table.read(plan.columns)
         kept = plan.complete(table.title, gaps_of(frame))
+        if not kept.any():
+            raise ValueError(f"{table.title} has no value in column(s) {quoted(plan.columns)}; give rows with values.")
         plan, frame, X, kept[kept] = with_encoder(
             table, plan, encoder, filtered(frame, kept), options.columns or (), say
         )
