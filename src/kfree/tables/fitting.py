@@ -57,6 +57,8 @@ class LeftOut:
 ENCODERS = {
     "number": Numeric,
     "date": Dates,
+    "duration": Durations,
+    "time of day": TimesOfDay,
     "ordinal": Ordinal,
     "category": Categories,
     "binary": Binary,
