@@ -314,6 +314,14 @@ def test_copies_of_sparse_rows_are_judged_once():
     assert AutoCluster().fit(sp.vstack([X, X])).n_judged_ == 100
 
 
+@pytest.mark.parametrize("exponent", [-400, -80, 64, 400])
+def test_rows_that_float32_cannot_square_are_judged_as_others_are(exponent, rng):
+    X = rng.normal(size=(60, 2)) + 9.0 * (np.arange(60) % 3)[:, None]
+    usual, other = (AutoCluster(scale="none").fit(np.ldexp(X, power)) for power in (0, exponent))
+    assert usual.n_clusters_ == 3
+    assert other.labels_.tolist() == usual.labels_.tolist()
+
+
 def test_rows_of_meaningful_scale_are_not_scaled_again():
     X, y = blobs(d=2)
     X = np.column_stack([X, 300 * np.random.default_rng(1).normal(size=240)])

@@ -9,7 +9,7 @@ from common import INSTRUCTION_SETS, blobs
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from kfree import DPMeans, KMeans, farthest_first_lambda
+from kfree import AutoCluster, DPMeans, HardHDP, KMeans, farthest_first_lambda
 from kfree.exceptions import DataAdvice
 from kfree.native import _core
 
@@ -28,6 +28,13 @@ def test_squared_distances_that_overflow(as_input):
         farthest_first_lambda(X, 2)
     swept = DPMeans(lam=30.0, search="sweep").fit(X)
     assert swept.n_clusters_ == 4  # infinitely far is farther than lam
+
+
+@pytest.mark.parametrize(("model", "size"), [(AutoCluster(), 1e-160), (HardHDP(), 1e-100)])
+def test_differences_that_underflow(model, size, rng):
+    X = rng.normal(size=(60, 2)) + 9.0 * (np.arange(60) % 3)[:, None]
+    with pytest.raises(ValueError, match=r"values of X differ by about .* Multiply X by a constant"):
+        model.fit(X * size)
 
 
 BAD_PARAMETERS = [

@@ -1,11 +1,15 @@
 """cluster: one call from a table to clusters in its names and units; sentences, explanations, names, pages, files."""
 
 import copy
+import datetime
+import decimal
 import json
 import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -232,7 +236,7 @@ def test_how_sure_in_words(rng):
         (Feature("income", 8.0, 8980.0, 1159.0, Unit("number", 0)), "7.7 times the income: 8,980 (others 1,159)"),
         (Feature("a", 9.0, 8.94, 0.04, Unit("number", 2)), "higher a: 8.94 (others 0.04)"),
         (Feature("age", -2.0, 28.3, 49.9, Unit("number", 1)), "lower age: 28.3 (others 49.9)"),
-        (Feature("plan=gold", 2.0, 0.92, 0.11, Unit("share")), "plan is gold in 92 % (others 11 %)"),
+        (Feature("plan=gold", 2.0, 0.92, 0.11, Unit("share"), "plan"), "plan is gold in 92 % (others 11 %)"),
         (Feature("churned", 2.0, 0.92, 0.11, Unit("share")), "churned in 92 % (others 11 %)"),
         (
             Feature("since", -1.0, 2010.0, 2020.0, Unit("date", 0)),
@@ -242,6 +246,23 @@ def test_how_sure_in_words(rng):
 )
 def test_phrases(feature, text):
     assert phrase(feature) == text
+
+
+def test_names_of_columns_may_hold_equals_signs(tmp_path):
+    place = np.arange(60) % 2
+    columns = {"size=x": place, "size=y": 1 - place}
+    frame = pd.DataFrame({name: np.array(["in", "b=c"])[which] for name, which in columns.items()})
+    frame["is=on"], frame["z"] = place == 1, 9.0 * place + np.arange(60) / 60
+    made = kfree.cluster(frame, k=2)
+    for sentence, label in zip(made.sentences(), (0, 1), strict=True):
+        inside = frame[made.labels == label]
+        for name in columns:
+            share = 100 * (inside[name] == "in").mean()
+            assert f"{name} is in in {share:.0f} % (others {100 - share:.0f} %)" in sentence
+        assert f"is=on in {100 * inside['is=on'].mean():.0f} %" in sentence
+    made.report(tmp_path / "page.html").save(tmp_path / "made.kfree")
+    assert kfree.load(tmp_path / "made.kfree").sentences() == made.sentences()
+    assert "size=x is in in" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_name_of_a_row_is_not_taken_for_a_file(of_four):
@@ -254,6 +275,69 @@ def test_of_many_columns_that_are_left_out_the_first_are_named(rng):
     (said,) = (remark for remark in kfree.cluster(frame, k=3).remarks if remark.startswith("left out"))
     assert said.startswith("left out: 'same0' (constant: x), 'same1' (constant: x), ")
     assert said.endswith("'same7' (constant: x) and 2 more")
+
+
+MASKED = np.ma.array(np.arange(60.0).reshape(30, 2), mask=np.eye(30, 2))
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "told"),
+    [
+        (MASKED, {}, "X is a masked array with 2 masked value"),
+        ("gaps", {"sample_weight": np.ones(29)}, "sample_weight has 29 values for 30 rows"),
+        ("gaps", {"sample_weight": MASKED[:, 0]}, "sample_weight is a masked array"),
+        ("frame", {"columns": []}, r"columns=\[\] is not allowed; give names of columns, or None"),
+        ("frame", {"na": ["?"]}, "na are about text files; leave them out"),
+        (MASKED.data, {"missing": "mean"}, "missing='mean' is not allowed; give none for an array"),
+    ],
+)
+def test_what_would_be_ignored_in_silence(given, options, told):
+    frame = pd.DataFrame(MASKED.data, columns=["a", "b"])
+    table = {"frame": frame, "gaps": frame.where(frame > 1)}[given] if isinstance(given, str) else given
+    with pytest.raises(ValueError, match=told):
+        kfree.cluster(table, k=2, **{"missing": "drop" if given is not MASKED else None} | options)
+
+
+def test_one_weight_for_all_rows_where_some_are_left_out():
+    frame = pd.DataFrame({"a": [np.nan, *range(29)], "b": np.arange(30.0) % 7})
+    made = kfree.cluster(frame, k=2, sample_weight=2, missing="drop")
+    assert made.labels.tolist() == kfree.cluster(frame, k=2, missing="drop").labels.tolist()
+
+
+def test_masked_rows_are_not_predicted():
+    made = kfree.cluster(MASKED.data, k=2)
+    with pytest.raises(ValueError, match="masked"):
+        made.predict(MASKED)
+
+
+ODD = {
+    "infinite": ({"m": [decimal.Decimal("Infinity"), *map(decimal.Decimal, range(29))]}, "1 infinite value"),
+    "zones": (
+        {"m": [datetime.datetime(2024, 1, 1, tzinfo=[None, datetime.UTC][j % 2]) for j in range(30)]},
+        "with and without a time zone",
+    ),
+    "empty": ({"a": [np.nan] * 30, "b": None}, r"no value in column\(s\) 'a', 'b'"),
+    "texts": ({"1": 2.0, 1: 3.0}, r"'1' \(columns 2, 3\)"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_columns_are_an_error_that_says_what_they_are(name):
+    columns, told = ODD[name]
+    with pytest.raises(ValueError, match=told):
+        kfree.cluster(pd.DataFrame(dict(zip("ab", MASKED.data.T, strict=True)) | columns), k=2)
+
+
+def test_record_batches_and_lazy_frames(of_four, table):
+    batch = pa.RecordBatch.from_pandas(table.head(9))
+    assert of_four.predict(batch).tolist() == of_four.labels[:9].tolist()
+    with pytest.raises(TypeError, match="LazyFrame"):
+        of_four.predict(pl.from_pandas(table.head(9)).lazy())
+
+
+def test_a_row_without_a_value_is_not_explained(of_four):
+    with pytest.raises(ValueError, match="give a value for at least one of 'age'"):
+        of_four.explain(dict.fromkeys(of_four.preparation.columns))
 
 
 @pytest.mark.parametrize("given", [None, {"a": [1, 2, 3]}, 5])

@@ -95,6 +95,13 @@ def test_types_that_show_after_the_first_block_are_found(tmp_path):
     assert table["day"][-1].hour == 10
 
 
+def test_codes_and_long_numbers_after_the_first_block_are_found(tmp_path):
+    text = "code,long\n" + "1,2\n" * 100_000 + "007,12345678901234567890\n"
+    assert table_of(text, tmp_path)["long"][-1] == "12345678901234567890"
+    table, _ = open_table(tmp_path / "t.csv", TextOptions())
+    assert table.files[0].text.codes == ("code",)
+
+
 def test_a_given_encoding_that_is_wrong_is_an_error_with_a_line(tmp_path):
     with pytest.raises(ValueError, match=r"t\.csv is not utf-8: line 3 holds the byte 0xe9.*encoding"):
         table_of("a,b\n1,x\n2,é\n".encode("latin-1"), tmp_path, encoding="utf-8")
@@ -125,6 +132,10 @@ BAD = {
     "a quote without end": (
         'a,b\n1,2\n3,"4\n' + "5,6\n" * 10,
         r"line 3: a quoted cell begins here or below, and has no",
+    ),
+    "a quote too many twice": (
+        'a,b\n1,2\n3," x\n' + "5,6\n" * 10 + '7," y\n8,9\n',
+        r"row 2 \(line 3\): a quoted cell begins here, and has text after its last quote, in line 14",
     ),
 }
 

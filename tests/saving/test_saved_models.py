@@ -1,5 +1,6 @@
 """Models in files: every estimator comes back with the same predictions, and a damaged file is refused."""
 
+import datetime
 import hashlib
 import io
 import os
@@ -344,3 +345,19 @@ def test_a_model_of_object_arrays_holds_no_pickle(tmp_path):
     with pytest.raises(ValueError, match="Object arrays cannot be saved"):
         write_members(path, {"model": None}, {"a0": np.array([object()])})
     assert not path.exists()
+
+
+def test_encoders_of_durations_and_times_of_day_are_saved(tmp_path):
+    times = [datetime.time(j % 24, j) for j in range(30)]
+    frame = pandas.DataFrame({"wait": pandas.to_timedelta(np.arange(30) ** 2, unit="s"), "at": times})
+    encoder = kfree.TableEncoder().fit(frame).save(tmp_path / "e.kfree")
+    loaded = kfree.load(tmp_path / "e.kfree")
+    pandas.testing.assert_frame_equal(loaded.transform(frame), encoder.transform(frame))
+    assert loaded.inverse_transform(encoder.transform(frame))["at"].tolist() == times
+
+
+def test_levels_that_a_file_cannot_hold_are_refused_when_it_is_written(tmp_path):
+    frame = pandas.DataFrame({"pair": pandas.Categorical([("a", j % 3) for j in range(30)])})
+    with pytest.raises(TypeError, match=r"levels\[0\] is a tuple, which cannot be saved"):
+        kfree.TableEncoder().fit(frame).save(tmp_path / "e.kfree")
+    assert not (tmp_path / "e.kfree").exists()

@@ -4,14 +4,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from kfree.clustering.columns import ColumnOptions, prepare_of
 from kfree.clustering.fitting import FitOptions, clustered
 from kfree.clustering.frames import is_frame
-from kfree.clustering.result import Clustering
+from kfree.clustering.result import Clustering, as_rows
 from kfree.clustering.rows import TableRows, prepared
 from kfree.clustering.tables import opened
 from kfree.core.sphere import require_latitude_first
@@ -122,6 +120,9 @@ def cluster(
     text = TextOptions.of(
         delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
     )
+    if text != TextOptions() and not _is_file(table):
+        raise ValueError("delimiter, decimal, encoding, header, thousands and na are about text files; leave them out.")
+    require(columns is None or len(columns) > 0, "columns", columns, "names of columns, or None for all")
     remarks: list[str] = []
 
     def kept(text: str) -> str:
@@ -132,7 +133,7 @@ def cluster(
     with GivenAgain(kept):
         if _is_array(table):
             named = [*(columns or []), *_listed(drop), *others.values(), *(categories or []), *(weights or {})]
-            rows = _rows_of_array(table, named, prepare)
+            rows = _rows_of_array(table, named, prepare, missing)
         else:
             found = opened(table, text)
             options = ColumnOptions(
@@ -153,11 +154,12 @@ def cluster(
     return made
 
 
-def _rows_of_array(table: Any, named: list[str], prepare: str | None) -> TableRows:
+def _rows_of_array(table: Any, named: list[str], prepare: str | None, missing: str | None) -> TableRows:
     """The rows of an array, which has no columns that could be ``named``."""
     require(not named, "columns", named, "none for an array, which has no names of columns")
     require(prepare in (None, "none"), "prepare", prepare, "none for an array, which is clustered as it is")
-    X = table if sp.issparse(table) else np.asarray(table)
+    require(missing in (None, "error"), "missing", missing, "none for an array, in which NaN is an error")
+    X = as_rows(table)
     if X.ndim == 0:
         raise TypeError(f"a {type(table).__name__} is no table; give a data frame, an array or the path of a file.")
     return TableRows.of_array(X)
@@ -179,6 +181,10 @@ def _listed(names: Sequence[str]) -> list[str]:
 
 def _is_array(table: Any) -> bool:
     """Whether columns have no names."""
-    is_path = isinstance(table, str | os.PathLike)
-    is_paths = isinstance(table, list) and all(isinstance(one, str | os.PathLike) for one in table)
-    return not is_path and not is_paths and not is_frame(table)
+    return not _is_file(table) and not is_frame(table)
+
+
+def _is_file(table: Any) -> bool:
+    """Whether the table is a path, or a list of paths."""
+    paths = table if isinstance(table, list) else [table]
+    return all(isinstance(one, str | os.PathLike) for one in paths)

@@ -132,6 +132,11 @@ class Preparation:
         """What the numbers of :meth:`in_units` are; see :class:`kfree.TableEncoder`."""
         return [NUMBER] * len(self.columns) if self.encoder is None else list(self.encoder.units_out)
 
+    @property
+    def columns_out(self) -> list[str]:
+        """The columns of the table that columns of the rows come from; see :class:`kfree.TableEncoder`."""
+        return self.columns if self.encoder is None else list(self.encoder.columns_out)
+
     def get_feature_names_out(self) -> list[str]:
         """Names of the columns of the rows."""
         return self.columns if self.encoder is None else [str(name) for name in self.encoder.get_feature_names_out()]

@@ -26,6 +26,7 @@ from kfree.explain.summary import Summary, summarize
 from kfree.explain.units import SHARE
 from kfree.files.dialect import TextOptions
 from kfree.validation.parameters import require, require_choice
+from kfree.validation.rows import require_sound_array
 
 # The estimators of a clustering, by the names that files have for them.
 ESTIMATORS = {"judged": "kfree.estimators.auto_cluster:AutoCluster", "round": "kfree.estimators.dp_means:DPMeans"}
@@ -178,7 +179,7 @@ class Clustering:
             −1 also for rows with missing values, where those of the fit were left out.
         """
         if self.preparation is None:
-            labels = self.model.predict(_as_rows(table), allow_new=allow_new)
+            labels = self.model.predict(as_rows(table), allow_new=allow_new)
         else:
             found = opened(table, self.preparation.text_options(TextOptions.of(**reading)))
             labels = assigned(self.model, self.preparation, found, allow_new=allow_new, unseen=unseen).labels
@@ -288,7 +289,7 @@ class Clustering:
     def _encoded(self, table: Any, unseen: str = "error") -> Any:
         """The rows of a table as the model takes them."""
         if self.preparation is None:
-            return _as_rows(table)
+            return as_rows(table)
         plan = accepting(self.preparation, unseen)
         found = opened(table, plan.text_options(TextOptions()))
         require_columns(found, plan.columns, "a column of the model")
@@ -300,7 +301,9 @@ class Clustering:
             missing = [name for name in wanted if name not in row]
             allowed = f"a value for each of {quoted(wanted, 20)}; there is none for {quoted(missing)}"
             require(not missing, "row", row, allowed)
-            return self._encoded(_frame([row]), unseen)
+            X = self._encoded(_frame([row]), unseen)
+            require(len(X) == 1, "row", row, f"a value for at least one of {quoted(wanted, 20)}")
+            return X
         if isinstance(row, int | np.integer) and not isinstance(row, bool):
             numbers = np.empty(0) if self._rows is None else self._row_numbers
             place = np.flatnonzero(numbers == row)
@@ -321,8 +324,9 @@ class Clustering:
         return [f"x{j}" for j in range(n_columns)] if plan is None else plan.get_feature_names_out()
 
 
-def _as_rows(array: Any) -> Any:
+def as_rows(array: Any) -> Any:
     """An array that is clustered as it is."""
+    require_sound_array(array, "X")  # before NumPy hands out what lies under a mask
     return array if sp.issparse(array) else np.asarray(array)
 
 

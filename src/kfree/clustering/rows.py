@@ -22,10 +22,12 @@ from kfree.clustering.frames import filtered, gaps_of
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.sample import sample, step_of
 from kfree.clustering.tables import FilesTable, FrameTable
+from kfree.core.printing import quoted
 from kfree.core.stats import Floats, Mask
 from kfree.files.rows import rows_of
 from kfree.search.summary.plan import bytes_to_search
 from kfree.validation.parameters import memory_limit, require
+from kfree.validation.rows import validated_weights
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,10 @@ class TableRows:
             return None
         if column is not None:
             return self._numbers_of(column)
-        return given if given is None or self.kept.all() else np.asarray(given)[self.kept]
+        if given is None or self.kept.all():
+            return given
+        weights = validated_weights(given, self.n_rows)
+        return None if weights is None else weights[self.kept]
 
     def _numbers_of(self, column: str) -> Floats:
         """Weights that a column holds; an error names rows by their numbers from 1, as those of files do."""
@@ -132,6 +137,8 @@ def _in_memory(table: FrameTable | FilesTable, plan: Preparation, options: Colum
     else:
         frame = table.read(plan.columns)
         kept = plan.complete(table.title, gaps_of(frame))
+        if not kept.any():
+            raise ValueError(f"{table.title} has no value in column(s) {quoted(plan.columns)}; give rows with values.")
         plan, frame, X, kept[kept] = with_encoder(
             table, plan, encoder, filtered(frame, kept), options.columns or (), say
         )

@@ -21,7 +21,8 @@ from kfree.files.dialect import TextOptions
 from kfree.files.formats import ColumnType, as_numbers
 from kfree.files.rows import rows_of
 from kfree.files.table import Mistake, column_name, date_forms_in, mistake_in, open_table, require_same_columns
-from kfree.validation.frames import require_distinct_names
+from kfree.tables.columns import in_chunks
+from kfree.validation.frames import require_computed, require_distinct_names
 
 _BATCH_ROWS = 65536
 # Names of columns of row numbers, such as pandas and R write them.
@@ -53,11 +54,12 @@ class FrameTable:
     is_array = False
 
     def __init__(self, frame: Any):
+        require_computed(frame)
         for size, what in zip(frame.shape, ("rows", "columns"), strict=True):
             if not size:
                 raise ValueError(f"{self.title} has no {what}; give a table with at least one.")
-        require_distinct_names(frame, self.title)
-        self._frame = with_texts(frame)
+        self._frame = with_texts(in_chunks(frame))
+        require_distinct_names(self._frame, self.title)
         self.names, self.n_rows = names_of(self._frame), int(frame.shape[0])
 
     def is_number(self, name: str) -> bool:

@@ -47,11 +47,7 @@ class Frame:
         The anchor is one of the rows, so its distance to the mean is of the size of the differences between rows.
         """
         largest = float(np.abs(mean).max(initial=0.0))
-        if 0.0 < largest < _LEAST_DIFFERENCE:
-            raise ValueError(
-                f"values of X differ by about {largest:.3g}, so that squared distances underflow float64. Multiply X "
-                "by a constant first."
-            )
+        _require_size(largest, _LEAST_DIFFERENCE)
         return cls(anchor, mean)
 
     def inward(self, points: Floats) -> Floats:
@@ -69,6 +65,21 @@ class Frame:
         outside: Floats = z + self.shift
         outside += self.anchor
         return outside
+
+
+def require_differences(rows: Floats, power: int = 2) -> None:
+    """Raise if dense rows differ by so little that this power of their differences underflows float64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(np.ptp(rows, axis=0).max(initial=0.0))
+    _require_size(largest, float(np.finfo(np.float64).tiny ** (1 / power)))
+
+
+def _require_size(largest: float, least: float) -> None:
+    if 0.0 < largest < least:
+        raise ValueError(
+            f"values of X differ by about {largest:.3g}, so that squared distances underflow float64. Multiply X "
+            "by a constant first."
+        )
 
 
 def differences_overflow() -> ValueError:

@@ -33,6 +33,8 @@ _FEWEST_IN_HALF = 13
 # Some columns are judged apart if they are at most this share of all: beside few others, noise hides nothing.
 _FEW_OF_ALL = 0.5
 FOUND_IN, HIDDEN = "Found only in ", ": other columns hide the clusters."
+# Sums of squares of larger numbers, and squares of their inverses, are at the ends of the range of float32.
+_LARGE = 1e12
 _FEW_POINTS = "rows share few distinct points, so density dips between these decide"
 _CUT = "neighbours are separated {} less often than in rows without clusters."
 _MISSING = "there are {} fewer rows between clusters than one cluster would have."
@@ -118,12 +120,19 @@ def _times(chosen):
 def chosen_for(rows, given, unit, whiten, rng, n_threads):
     """The choice for judged rows, dense or sparse; ``given`` are these as they were given, in their own units."""
     if not sp.issparse(rows):
-        return choose(rows, given, unit, whiten, rng, n_threads)
+        return choose(_of_usual_size(rows), given, unit, whiten, rng, n_threads)
     # Distances between sparse rows are kept in coordinates of what they span.
     found = choose(coordinates(rows, Frame.plain(rows.shape[1], unit=True)), None, True, False, rng, n_threads)
     others = tuple((model, "does not take sparse rows") for model in (SHARED, ELLIPSES, SHAPES))
     candidates = tuple(one for one in found.candidates if one.model != SHAPES)
     return replace(found, name=ROUND if found.name == SHAPES else found.name, candidates=candidates, left_out=others)
+
+
+def _of_usual_size(rows):
+    """Rows times a power of two if they are so large or small that float32, in which they are judged, cannot square."""
+    largest = np.abs(rows).max(initial=0.0)
+    is_usual = largest == 0 or 1 / _LARGE < largest < _LARGE
+    return rows if is_usual else np.ldexp(rows, -np.frexp(largest)[1])
 
 
 def choose(rows, given, unit, whiten, rng, n_threads):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import norm as sparse_norm
 
+from kfree.core.frame import require_differences
 from kfree.core.label_order import published_order, ranks
 from kfree.core.marks import FINITE, AtLeast, Below, Shape
 from kfree.core.one_hot import one_hot_groups
@@ -63,6 +64,7 @@ class RowFrame:
             return cls(True, np.arange(n_columns), np.zeros(n_columns), np.ones(n_columns))
         if not np.isfinite(spread).all():
             raise ValueError("the variance of a column of X overflows float64. Divide X by a constant first.")
+        require_differences(rows)
         columns = np.flatnonzero(spread > _CONSTANT * np.abs(rows).max(axis=0, initial=0.0))
         spread = np.ones_like(spread) if scale == "none" else _by_variable(rows, spread)
         return cls(False, columns, rows.mean(axis=0)[columns], spread[columns])

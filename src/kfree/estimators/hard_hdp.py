@@ -3,11 +3,13 @@
 from typing import Annotated, Any, Self, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.fields import Centres, Count, History, NotNegative, Number, NumberOfClusters, RowLabels
+from kfree.core.frame import require_differences
 from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import OPTIONAL, AtLeast, Shape
 from kfree.core.stats import Floats, Index, Labels
@@ -286,6 +288,8 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         require_names(columns)
         distinct, group = renumbered(names)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
+        if not sp.issparse(rows):
+            require_differences(rows, power=4)
         space, points = feature_space(self, rows, weight)
         opened = GroupedRows.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         search = self._search()

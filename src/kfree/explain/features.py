@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree.core.blocks import row_blocks
+from kfree.core.marks import OPTIONAL
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats
-from kfree.explain.units import SHARE, Unit
+from kfree.explain.units import Unit
 
 # Rows per block, so that shifted copies need little memory.
 _ROWS_AT_ONCE = 65536
@@ -34,6 +35,8 @@ class Feature:
         The means inside and outside, in the units of the column.
     unit : Unit
         How these are written.
+    source : str
+        The column of the table that ``name`` is a level of; empty if ``name`` is a column itself.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Feature:
     mean: float
     others: float
     unit: Unit
+    source: Annotated[str, OPTIONAL] = ""
 
     @property
     def text(self) -> str:
@@ -50,7 +54,19 @@ class Feature:
     @property
     def column(self) -> str:
         """The column of the table, which may have several levels."""
-        return self.name.partition("=")[0] if self.unit.kind == SHARE else self.name
+        return self.source or self.name
+
+    @property
+    def level(self) -> str:
+        """The level of that column, empty if there is none."""
+        return self.name.removeprefix(f"{self.source}=") if self.source else ""
+
+
+def sources_of(names: Sequence[str], encoder: Any) -> list[str]:
+    """For each name of an encoded column, the column of the table that it is a level of; empty if it is none."""
+    columns = [""] * len(names) if encoder is None else [str(column) for column in encoder.columns_out]
+    pairs = zip(names, columns, strict=True)
+    return [column if column and name.startswith(f"{column}=") else "" for name, column in pairs]
 
 
 def one_per_column(features: Iterable[Feature], least: float) -> list[Feature]:

@@ -44,8 +44,7 @@ def phrase(feature: Feature) -> str:
     name = isolated(feature.column)
     here, there = feature.unit.text(feature.mean), feature.unit.text(feature.others)
     if feature.unit.kind == SHARE:
-        _, _, level = feature.name.partition("=")
-        what = f"{name} is {isolated(level)}" if level else name
+        what = f"{name} is {isolated(feature.level)}" if feature.source else name
         return f"{what} in {here} (others {there})"
     if feature.unit.kind in (DATE, TIME):
         return f"{name} {'later' if feature.mean > feature.others else 'earlier'}: {here} (others {there})"

@@ -12,7 +12,7 @@ from kfree.core.marks import OPTIONAL
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Labels
 from kfree.explain import render
-from kfree.explain.features import Feature, Profile, profile
+from kfree.explain.features import Feature, Profile, profile, sources_of
 from kfree.explain.places import Place, places_of
 from kfree.explain.units import NUMBER, Unit
 from kfree.explain.view import View
@@ -134,7 +134,7 @@ def summary_of(
     """The summary of a view; ``feature_names`` replace those of the view.
 
     With a ``parent`` (k,) of each cluster, features set it apart from the others with the same parent. An ``encoder``
-    has ``in_units`` and ``units_out``, as a TableEncoder has.
+    has ``in_units``, ``units_out`` and ``columns_out``, as a TableEncoder has.
     """
     if feature_names is None and view.columns is not None and encoder is not None:
         feature_names = encoder.get_feature_names_out()
@@ -205,12 +205,11 @@ def _features_of(view: View, names: list[str], parent: NDArray[Any] | None, enco
         return [()] * view.n_clusters
     found, units = profile_in_units(view.columns, view.labels, view.n_clusters, parent, encoder)
     orders = np.argsort(-np.abs(found.effects), axis=1, kind="stable")[:, :N_FEATURES]
+    sources = sources_of(names, encoder)
+    effects, means, others = found.effects.tolist(), found.means.tolist(), found.others.tolist()
     return [
-        tuple(
-            Feature(names[j], float(found.effects[c, j]), float(found.means[c, j]), float(found.others[c, j]), units[j])
-            for j in order
-        )
-        for c, order in enumerate(orders)
+        tuple(Feature(names[j], effects[c][j], means[c][j], others[c][j], units[j], sources[j]) for j in order)
+        for c, order in enumerate(orders.tolist())
     ]
 
 

@@ -54,6 +54,20 @@ def record_places(block: bytes, delimiter: str) -> Iterator[tuple[int, int]]:
     return (line.span() for line in _LINE.finditer(block))
 
 
+def misquoted(block: bytes, delimiter: str, n_records: int) -> int | None:
+    """Where a quoted cell of several lines begins that has text after its last quote; None if there is none.
+
+    A quote too many at the beginning of a cell makes such cells: they hold all rows up to the next such quote.
+    """
+    if b'"' not in block or n_records == sum(map(bool, block.splitlines())):
+        return None  # every cell is on one line
+    follows = b"\r\n" + delimiter.encode()
+    for cell in _quoted(delimiter).finditer(block):
+        if cell.end() < len(block) and block[cell.end()] not in follows and len(cell[0].splitlines()) > 1:
+            return cell.start()
+    return None
+
+
 def _last_end(text: bytes, delimiter: str) -> int:
     """Where the last whole record of a text ends, 0 if none does."""
     # A carriage return may be the first half of a line end, and a quote the first half of two.

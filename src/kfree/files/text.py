@@ -26,10 +26,12 @@ from kfree.files.cells import ONLY_MARKS, Guess, converted, form_of
 from kfree.files.dialect import FALLBACK_ENCODING, MISSING, Dialect, TextOptions, found_dialect, not_encoded
 from kfree.files.numbers import any_match
 from kfree.files.places import arrow, opened, stamp
-from kfree.files.records import EndlessCellError, record_blocks, record_places, split_records
+from kfree.files.records import EndlessCellError, misquoted, record_blocks, record_places, split_records
 
 # Bytes that show the dialect, and bytes that are read at a time.
 _SAMPLE, _BLOCK = 1 << 20, 1 << 18
+# All digits as one.
+_DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class TextTable:
     types: tuple[Any, ...] = ()
     # How the text of a column becomes its type, where pyarrow's parser does not know; see kfree.files.cells.
     rules: tuple[str | None, ...] = ()
-    # Columns of whole numbers that begin with zeros in the first block.
+    # Columns of whole numbers of which some begin with zeros.
     codes: tuple[str, ...] = ()
     # Marks that were read as missing values, with the number of each, by column.
     marks: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
@@ -137,7 +139,7 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
     n_read, n_bytes = 0, max(stamp(path).size, 1) if is_heard() else 1
     known = dict.fromkeys(options.numbers, ONLY_MARKS) | dict(options.rules)
     guesses = [Guess(dialect, known.get(name), options.decimal is None) for name in table.names]
-    codes: tuple[str, ...] = ()
+    codes: dict[str, None] = {}
     long: list[str] = []
     try:
         for block in table.blocks():
@@ -145,10 +147,12 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
                 parsed = table.parsed(block)
             except arrow("").ArrowInvalid as error:
                 raise _diagnosed(table, n_rows, block, error) from error
-            if not n_rows:
-                # Whole numbers that begin with zeros, and those of so many digits that pyarrow would round them.
-                codes = tuple(_columns_like("^0[0-9]", "is_integer", table, block, parsed.schema))
-                long = _columns_like(r"^[+-]?\d{19,}$", "is_floating", table, block, parsed.schema)
+            _require_quotes(table, n_rows, block, parsed.num_rows)
+            # Whole numbers that begin with zeros, and those of so many digits that pyarrow would round them.
+            if _may_hold_codes(block, dialect.delimiter):
+                codes |= dict.fromkeys(_columns_like("^0[0-9]", "is_integer", table, block, parsed.schema))
+            if b"0" * 19 in block.translate(_DIGITS):
+                long += _columns_like(r"^[+-]?\d{19,}$", "is_floating", table, block, parsed.schema)
             types = [_common(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
             for guess, column in zip(guesses, parsed.columns, strict=True):
                 guess.look_at(column)
@@ -161,7 +165,7 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
         ) from None
     types = [arrow("").string() if name in long else kind for name, kind in zip(table.names, types, strict=True)]
     guesses = [Guess(dialect) if name in long else guess for name, guess in zip(table.names, guesses, strict=True)]
-    return n_rows, _decided(replace(table, types=tuple(types), codes=codes), guesses, printable(title))
+    return n_rows, _decided(replace(table, types=tuple(types), codes=tuple(codes)), guesses, printable(title))
 
 
 def _decided(table: TextTable, guesses: Sequence[Guess], title: str) -> TextTable:
@@ -176,6 +180,29 @@ def _decided(table: TextTable, guesses: Sequence[Guess], title: str) -> TextTabl
     types = tuple(kind if rule is None else form_of(rule).type for (_, kind, _), rule in read)
     marks = tuple((name, tuple(guess.marks.items())) for (name, _, guess), rule in read if rule and guess.marks)
     return replace(table, types=types, rules=tuple(rules), marks=marks)
+
+
+def _may_hold_codes(block: bytes, delimiter: str) -> bool:
+    """Whether some cell begins with a zero and a digit, which is fast to say."""
+    ends = b'"\r\n' + delimiter.encode()
+    flat = b"," + block.translate(bytes.maketrans(ends + b"123456789", b"," * len(ends) + b"1" * 9))
+    return b",00" in flat or b",01" in flat
+
+
+def _require_quotes(table: TextTable, n_before: int, block: bytes, n_records: int) -> None:
+    """Raise if a quote too many has made rows part of a cell."""
+    place = misquoted(block, table.dialect.delimiter, n_records)
+    if place is None:
+        return
+    ends = [end for _, end in record_places(block, table.dialect.delimiter)]
+    number = sum(end <= place for end in ends)
+    row, n_lines = n_before + number + 1, len(block[place : ends[number]].splitlines())
+    last = _line_of(table, row)
+    raise ValueError(
+        f"{printable(table.path)}, row {row} (line {last - n_lines + 1}): a quoted cell begins here, and has text "
+        f"after its last quote, in line {last} or before. A cell that begins with a quote must be quoted as a whole, "
+        "with quotes in it doubled. Correct these lines."
+    )
 
 
 def _columns_like(pattern: str, is_type: str, table: TextTable, block: bytes, schema: Any) -> list[str]:

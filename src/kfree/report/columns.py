@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kfree.explain.features import Feature, Profile
+from kfree.explain.features import Feature, Profile, sources_of
 from kfree.explain.sentences import distinct, phrase
 from kfree.explain.summary import N_FEATURES, profile_in_units
 
@@ -18,10 +18,12 @@ class ShownColumns:
     """Columns by their importance.
 
     ``kept`` are the numbers of the columns on the page: first those that set a cluster of the model apart most.
-    ``profiles`` has for each step the effects and means of these columns. ``names`` and ``units`` are of all columns.
+    ``profiles`` has for each step the effects and means of these columns. ``names``, ``units`` and ``sources`` are of
+    all columns; a source is the column of the table that a name is a level of.
     """
 
     names: list[str]
+    sources: list[str]
     kept: Any
     units: list
     profiles: list[Profile]
@@ -39,8 +41,10 @@ class ShownColumns:
             order = np.argsort(-np.abs(effects), kind="stable")[:N_FEATURES].tolist()
             places = self.kept[order].tolist()
             values = zip(effects[order].tolist(), means[order].tolist(), others[order].tolist(), strict=True)
-            columns = [(self.names[place], self.units[place]) for place in places]
-            features = [Feature(name, *facts, unit) for (name, unit), facts in zip(columns, values, strict=True)]
+            features = [
+                Feature(self.names[place], *facts, self.units[place], self.sources[place])
+                for place, facts in zip(places, values, strict=True)
+            ]
             told.append(", ".join(phrase(feature) for feature in distinct(tuple(features))))
         return told
 
@@ -56,7 +60,8 @@ def shown_columns(steps, X, described, feature_names, encoder):
     own, units = found[_model_of(steps)]
     kept = ranked(own.effects)[: max(_CELLS // sum(step.k for step in steps), 1)]
     profiles = [_some_columns(one, kept) for one, _ in found]
-    return ShownColumns([str(name) for name in feature_names], kept, units, profiles)
+    names = [str(name) for name in feature_names]
+    return ShownColumns(names, sources_of(names, encoder), kept, units, profiles)
 
 
 def _some_columns(one, kept):

@@ -18,7 +18,7 @@ from typing import Any, Union, get_args, get_origin
 import numpy as np
 import scipy.sparse as sp
 
-from kfree.core.marks import FoundSizes, OneOf, Renamed, Sizes, require
+from kfree.core.marks import FoundSizes, OneOf, Renamed, Scalar, Sizes, require
 from kfree.saving.records import Checks, fields_of, is_estimator, is_optional, mark, public, record_type, unmarked
 
 _SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix)}
@@ -55,7 +55,8 @@ class Packer:
             value = value.cpu().numpy() if hasattr(value, "cpu") else value
             return self.plain(_of_kind(value, kind, hint, where), where)
         if kind is Any:
-            return self.plain(value, where)
+            is_sound = mark(marks, Scalar) is None or not isinstance(value, list | tuple | dict)  # or load refuses it
+            return self.plain(value, where) if is_sound else _refuse(value, where)
         return self.record(value, where) if type(value) is kind else _refuse(value, where)
 
     def record(self, value: Any, where: str) -> dict[str, Any]:
@@ -229,7 +230,7 @@ def unpacked(declared: Any, data: Any, arrays: Callable[[str], np.ndarray]) -> A
 def _refuse(value: Any, where: str) -> Any:
     raise TypeError(
         f"{where} is a {type(value).__name__}, which cannot be saved; a model file holds numbers, texts, arrays, and "
-        "fields that kfree's own classes state. Use a parameter that is one of these."
+        "fields that kfree's own classes state. Give one of these in its place."
     )
 
 

@@ -53,7 +53,16 @@ class Column:
 def container_of(X: Any) -> str:
     """Which library holds the table: "pandas", "polars", "pyarrow" or "numpy"."""
     library = type(X).__module__.split(".")[0]
-    return library if library in ("pandas", "polars", "pyarrow") and hasattr(X, "columns") else "numpy"
+    return library if library in ("pandas", "polars", "pyarrow") and hasattr(type(X), "columns") else "numpy"
+
+
+def in_chunks(X: Any) -> Any:
+    """A record batch of pyarrow as a table, whose columns have other methods than its own; X as it is otherwise."""
+    if type(X).__name__ != "RecordBatch" or container_of(X) != "pyarrow":
+        return X
+    import pyarrow as pa
+
+    return pa.Table.from_batches([X])
 
 
 def columns_of(X: Any, names: list[Any]) -> list[Column]:
@@ -165,6 +174,8 @@ def _from_objects(values: np.ndarray, name: Any) -> Column:
     if kind == DATE:
         days = np.array(["NaT" if value is None else _as_utc(value) for value in values.tolist()], dtype=DATE_UNIT)
         zones = {value.tzinfo for value in values.tolist() if isinstance(value, datetime.datetime)}
+        if None in zones and len(zones) > 1:
+            raise ValueError(f"column {name!r} holds times with and without a time zone; give all one, or none.")
         zone = next(iter(zones)) if len(zones) == 1 else None
         return Column(name, DATE, _microseconds(days), zone=zone and str(zone))
     return Column(name, kind, np.array([math.nan if v is None else _as_float(v) for v in values.tolist()]))

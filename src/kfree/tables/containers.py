@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from kfree.tables.columns import container_of
+from kfree.tables.columns import container_of, in_chunks
 from kfree.validation.frames import require_computed, require_distinct_names
 
 
@@ -16,6 +16,7 @@ def as_table(X: Any) -> Any:
     """X as a frame or a two-dimensional array, masked values as None; its values are validated later."""
     require_computed(X)
     require_distinct_names(X, "X")
+    X = in_chunks(X)
     if sp.issparse(X):
         raise TypeError("X is sparse, and TableEncoder takes tables only. Use X.toarray().")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):

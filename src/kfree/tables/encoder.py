@@ -287,6 +287,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return [encoder.unit for encoder in self.encoders_ for _ in encoder.names_out]
 
+    @property
+    def columns_out(self):
+        """The column of the table that each column of :meth:`transform` comes from."""
+        check_is_fitted(self)
+        return [encoder.name for encoder in self.encoders_ for _ in encoder.names_out]
+
     def _blocks(self, X):
         """The encoder of each column of the table, and the columns that it makes."""
         check_is_fitted(self)

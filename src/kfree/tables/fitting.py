@@ -44,7 +44,7 @@ class LeftOut:
 
     @property
     def reason(self) -> str:
-        return "all values are missing" if self.value is None else f"constant: {self.value}"
+        return "all values are missing" if self.value is None else f"constant: {_example(str(self.value))}"
 
     @property
     def names_out(self) -> list[str]:
@@ -57,6 +57,8 @@ class LeftOut:
 ENCODERS = {
     "number": Numeric,
     "date": Dates,
+    "duration": Durations,
+    "time of day": TimesOfDay,
     "ordinal": Ordinal,
     "category": Categories,
     "binary": Binary,
@@ -200,6 +202,11 @@ def _of_levels(column: Column, options: Options) -> Encoder:
     return Binary(column.name, levels) if len(levels) == 2 else Categories(column.name, levels)
 
 
+def _example(text: str) -> str:
+    """The beginning of a text that may be long."""
+    return text if len(text) <= 30 else text[:30] + "…"
+
+
 def _known_places(column: Column, levels: tuple[Any, ...], unseen: str, fold: bool = False) -> np.ndarray:
     """Places among the levels, NaN where missing; unknown levels raise, or are missing too."""
     place, unknown = places(_folded(column.values, levels, fold), levels)
@@ -217,7 +224,7 @@ def _require_categories(name: Any, present: list[str], seen: set[str], max_level
     """Raise if strings are text, or names of rows, rather than categories."""
     if len(seen) <= max_levels and (len(present) < _FEW_ROWS or 2 * len(seen) <= len(present)):
         return
-    example = present[0] if len(present[0]) <= 30 else present[0][:30] + "…"
+    example = _example(present[0])
     remedy = ""
     if _all_are(int, seen) and any(is_rounded(int(value)) for value in seen):
         remedy = ", which are numbers that float64 rounds"
