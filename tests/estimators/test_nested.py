@@ -243,6 +243,11 @@ def test_what_cannot_be_is_said(settings, told):
         NestedDPMeans(**settings).fit(hierarchy()[0])
 
 
+def test_nodes_that_a_strong_pull_empties_are_said():
+    with pytest.warns(UserWarning, match=r"ends with levels_=\(4, 14\) where levels=\(4, 16\) were found"):
+        assert NestedDPMeans(levels=(4, 16), tau=1e6).fit(hierarchy()[0]).levels_ == (4, 14)
+
+
 @pytest.mark.parametrize("level", [2, -3, 0.5, True, "coarsest"])
 def test_a_level_that_does_not_exist(fitted, level):
     model, X, _, _ = fitted
