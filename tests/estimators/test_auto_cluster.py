@@ -180,11 +180,13 @@ def test_columns_of_noise_do_not_hide_clusters(tmp_path):
     model = AutoCluster().fit(X)
     assert adjusted_rand_score(y, model.labels_) == 1.0
     assert model.columns_.tolist() == [10, 11]
+    assert model.noise_columns_.tolist() == list(range(9))  # a constant column hides nothing
     assert "Found only in column 'k', column 'l':" in model.reason_
     assert model.candidates_[-1]["why_not"] == "takes all columns; clusters are clearer in column 'k', column 'l'"
     model.save(tmp_path / "model.kfree")
     again = load(tmp_path / "model.kfree")
     assert again.columns_.tolist() == [10, 11]
+    assert again.noise_columns_.tolist() == list(range(9))
     X.iloc[:, :10] = 0.0
     assert np.array_equal(again.predict(X), model.labels_)
 

@@ -32,7 +32,6 @@ _N_SPLITS, _FEW_SPLITS = 4, 2
 _FEWEST_IN_HALF = 13
 # Some columns are judged apart if they are at most this share of all: beside few others, noise hides nothing.
 _FEW_OF_ALL = 0.5
-FOUND_IN, HIDDEN = "Found only in ", ": other columns hide the clusters."
 _FEW_POINTS = "rows share few distinct points, so density dips between these decide"
 _CUT = "neighbours are separated {} less often than in rows without clusters."
 _MISSING = "there are {} fewer rows between clusters than one cluster would have."
@@ -79,7 +78,7 @@ class Choice:
         """Why this model and this number, in a sentence or two; ``named`` as above."""
         on = "" if n_judged == n_rows else f" Judged on {n_judged:,} of {n_rows:,} rows."
         if self.in_all is not None:
-            on = f" {FOUND_IN}{named}{HIDDEN}{on}"
+            on = f" Found only in {named}: other columns hide the clusters.{on}"
         if not self.curves:
             few = f"there are fewer than {FEWEST_ROWS} distinct rows" if n_judged < FEWEST_ROWS else _FEW_POINTS
             return f"{k} cluster{'s' if k > 1 else ''}: {few}.{on}"
