@@ -316,6 +316,16 @@ def test_copies_of_sparse_rows_are_judged_once():
     assert AutoCluster().fit(sp.vstack([X, X])).n_judged_ == 100
 
 
+@pytest.mark.parametrize("container", [sp.csr_array, np.asarray])
+def test_rows_that_share_few_directions(container):
+    y = np.arange(150) % 5
+    X = np.eye(5, 40)[y] * (1.0 + np.arange(150) // 5)[:, None]
+    model = AutoCluster(metric="cosine").fit(container(X))
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert model.reason_ == "5 clusters: rows share few distinct points, so density dips between these decide."
+    assert np.array_equal(model.predict(container(2 * X)), model.labels_)
+
+
 def test_rows_of_meaningful_scale_are_not_scaled_again():
     X, y = blobs(d=2)
     X = np.column_stack([X, 300 * np.random.default_rng(1).normal(size=240)])

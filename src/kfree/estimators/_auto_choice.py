@@ -119,7 +119,8 @@ def chosen_for(rows, given, unit, whiten, rng, n_threads):
     if not sp.issparse(rows):
         return choose(rows, given, unit, whiten, rng, n_threads)
     # Distances between sparse rows are kept in coordinates of what they span.
-    found = choose(coordinates(rows, Frame.plain(rows.shape[1], unit=True)), None, True, False, rng, n_threads)
+    placed = coordinates(rows, Frame.plain(rows.shape[1], unit=True))
+    found = choose(placed, placed, True, False, rng, n_threads)
     others = tuple((model, "does not take sparse rows") for model in (SHARED, ELLIPSES, SHAPES))
     candidates = tuple(one for one in found.candidates if one.model != SHAPES)
     return replace(found, name=ROUND if found.name == SHAPES else found.name, candidates=candidates, left_out=others)

@@ -105,7 +105,7 @@ class AutoCluster(ClusterEstimator):
         The fitted winner: ``KMeans``, ``BayesianKMeans`` or ``DPMeans`` on prepared rows, or a vote of neighbours for
         clusters of any shape.
     model_name_ : str
-        "one cluster", "round", "shared ellipse", "ellipses" or "any shape".
+        "one cluster", "round", "shared ellipse", "ellipses", "any shape" or "density dips".
     candidates_ : list of dict
         One for each candidate, the winner first: ``model``, ``k``, ``links``, ``score`` and ``why_not``. Candidates
         that do not take sparse rows or a single column, and models of counts, zeros and ones, have None for all but the
