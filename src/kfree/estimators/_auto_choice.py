@@ -143,8 +143,13 @@ def choose(rows, given, unit, whiten, rng, n_threads):
 
 
 def _may_show_clusters(rows, whiten, rng):
-    """A look at few numbers of clusters beside one surrogate, which takes little time; so does one column."""
-    if rows.shape[1] == 1 or has_few_points(rows):
+    """A look at few numbers of clusters beside one surrogate, which takes little time; so does one column.
+
+    Rows that share few points have no score that could be higher than that of all columns.
+    """
+    if has_few_points(rows):
+        return False
+    if rows.shape[1] == 1:
         return True
     judge = Judge(rows, False, rng, n_surrogates=1, whiten=_may_whiten(rows, whiten), most=_FEWEST_IN_HALF)
     return judge.best_graph()[0].score >= judge.gate
