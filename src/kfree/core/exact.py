@@ -32,7 +32,7 @@ def rounded_number(values: NDArray[Any]) -> int | None:
 
 def is_rounded(value: Any) -> bool:
     """Whether a number of Python is whole, and float64 rounds it."""
-    with np.errstate(invalid="ignore"):  # of an infinity
+    with np.errstate(invalid="ignore"):  # an infinity is not divided
         if not isinstance(value, int) and value != value // 1:
             return False
     try:

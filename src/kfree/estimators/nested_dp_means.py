@@ -195,7 +195,7 @@ class NestedDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         Centres of the finest level, which are pulled to those of their groups.
     lam_ : float
     lam_group_, tau_ : tuple of float
-        Of each level above the finest, coarsest first.
+        One number for each level above the finest, coarsest first.
     evidence_ : tuple of float
         For each level that ``"auto"`` looked for, finest first: standard deviations by which the widest step exceeds
         those of nodes without groups. A level needs 3, so that the last number may be that of a level that was refused.

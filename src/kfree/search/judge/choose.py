@@ -140,7 +140,7 @@ class Judge:
         self.views = Views.of(self.rows, self.whiten, self.m, rng)
         source: Surrogate = DirectionalGaussian.of(self.rows) if unit else GaussianCopula.of(self.rows)
         self.surrogates = [Views.of(source.draw(rng), self.whiten, self.m, rng) for _ in range(n_surrogates)]
-        # Of unit rows the graph shows whether there are clusters, and how clear they are at about this k.
+        # The graph of unit rows shows whether there are clusters, and how clear they are at about this k.
         self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)[::2] if unit else numbers_of(self.n_rows, most)
         self.nulls = self._graph_nulls()
         self.gate = UNIT_GATE if unit else CURVED_GATE if self.may_be_curved else TABLE_GATE
