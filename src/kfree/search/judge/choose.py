@@ -11,13 +11,12 @@ import numpy as np
 
 from kfree.core.progress import tell
 from kfree.core.stats import Floats, Index
-from kfree.search.judge.excess import HeldOut
 from kfree.search.judge.k_means import KMeansByMerging
 from kfree.search.judge.links import cut_share, impurity, n_links, neighbours
 from kfree.search.judge.numbers import left_out_around, null_numbers, numbers_of
 from kfree.search.judge.rows import Whitening, dithered
 from kfree.search.judge.scores import Measured, Null, Scores
-from kfree.search.judge.silhouette import silhouette
+from kfree.search.judge.silhouette import HeldOut, silhouette
 from kfree.search.judge.spectrum import directions, leading_vectors, spectral_clusterings
 from kfree.search.judge.surrogates import DirectionalFactors, DirectionalGaussian, GaussianCopula, Surrogate
 
