@@ -180,11 +180,13 @@ def test_columns_of_noise_do_not_hide_clusters(tmp_path):
     model = AutoCluster().fit(X)
     assert adjusted_rand_score(y, model.labels_) == 1.0
     assert model.columns_.tolist() == [10, 11]
+    assert model.noise_columns_.tolist() == list(range(9))  # a constant column hides nothing
     assert "Found only in column 'k', column 'l':" in model.reason_
     assert model.candidates_[-1]["why_not"] == "takes all columns; clusters are clearer in column 'k', column 'l'"
     model.save(tmp_path / "model.kfree")
     again = load(tmp_path / "model.kfree")
     assert again.columns_.tolist() == [10, 11]
+    assert again.noise_columns_.tolist() == list(range(9))
     X.iloc[:, :10] = 0.0
     assert np.array_equal(again.predict(X), model.labels_)
 
@@ -320,6 +322,16 @@ def test_rows_that_float32_cannot_square_are_judged_as_others_are(exponent, rng)
     usual, other = (AutoCluster(scale="none").fit(np.ldexp(X, power)) for power in (0, exponent))
     assert usual.n_clusters_ == 3
     assert other.labels_.tolist() == usual.labels_.tolist()
+
+
+@pytest.mark.parametrize("container", [sp.csr_array, np.asarray])
+def test_rows_that_share_few_directions(container):
+    y = np.arange(150) % 5
+    X = np.eye(5, 40)[y] * (1.0 + np.arange(150) // 5)[:, None]
+    model = AutoCluster(metric="cosine").fit(container(X))
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert model.reason_ == "5 clusters: rows share few distinct points, so density dips between these decide."
+    assert np.array_equal(model.predict(container(2 * X)), model.labels_)
 
 
 def test_rows_of_meaningful_scale_are_not_scaled_again():

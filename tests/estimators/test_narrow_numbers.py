@@ -14,7 +14,7 @@ NARROW = {  # by name: those to narrow, and others
     "NestedDPMeans": (NestedDPMeans, {"max_iter": 200, "max_levels": 3}, {}),
     "OnlineDPMeans": (OnlineDPMeans, {"max_clusters": 200, "n_micro": 200}, {"lam": 300.0}),
     "SpectralDPMeans": (SpectralDPMeans, {"target_k": 5, "n_neighbors": 9}, {"affinity": "nearest_neighbors"}),
-    "GibbsDPMixture": (GibbsDPMixture, {"n_burn_in": 200, "n_samples": 20, "thin": 2}, {"alpha": 1.0, "sigma": 1.0}),
+    "GibbsDPMixture": (GibbsDPMixture, {"n_burn_in": 200, "n_samples": 40, "thin": 2}, {"alpha": 1.0, "sigma": 1.0}),
 }
 
 

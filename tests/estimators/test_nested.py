@@ -224,7 +224,9 @@ def test_outliers_and_columns_of_distances(fitted):
         ({"levels": ()}, "levels=()"),
         ({"levels": 5}, "levels=5"),
         ({"levels": (2, 10**6)}, "at most n_samples = "),
-        ({"tau": 0.0}, "tau=0.0 is not allowed; give a finite number > 0"),
+        ({"tau": 0.0}, "tau=0.0 is not allowed; give a number from 1e-50 to 1e+50"),
+        # Its products with weights become zero, so that groups would have no centre.
+        ({"tau": 1e-200, "levels": (2, 4, 16)}, "tau=1e-200 is not allowed; give a number from 1e-50 to 1e+50"),
         ({"tau": np.inf}, "tau=inf"),
         ({"tau": (1.0, 2.0)}, "one number, or one for each level above the finest"),
         ({"lam": 0.0}, "lam=0.0"),
@@ -239,6 +241,11 @@ def test_outliers_and_columns_of_distances(fitted):
 def test_what_cannot_be_is_said(settings, told):
     with pytest.raises(ValueError, match=re.escape(told)):
         NestedDPMeans(**settings).fit(hierarchy()[0])
+
+
+def test_nodes_that_a_strong_pull_empties_are_said():
+    with pytest.warns(UserWarning, match=r"ends with levels_=\(4, 14\) where levels=\(4, 16\) were found"):
+        assert NestedDPMeans(levels=(4, 16), tau=1e6).fit(hierarchy()[0]).levels_ == (4, 14)
 
 
 @pytest.mark.parametrize("level", [2, -3, 0.5, True, "coarsest"])

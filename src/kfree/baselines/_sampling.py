@@ -89,19 +89,17 @@ class Sampler(ClusterMixin, BaseEstimator):
         self.n_clusters_ = int(labels.max()) + 1
         self.trace_ = {name: np.array(values) for name, values in trace.items()}
         self.label_samples_ = np.array(samples) if self.keep_samples else None
-        self.n_iter_ = self._n_sweeps()
+        self.n_iter_ = whole(self.n_burn_in) + whole(self.n_samples) * whole(self.thin)
         return self
-
-    def _n_sweeps(self):
-        return whole(self.n_burn_in) + whole(self.n_samples) * whole(self.thin)
 
     def _run(self, chain, rng):
         """The traces, labels and σ of the highest log joint, and the labels of all samples if they are wanted."""
         trace = {"iteration": [], "n_clusters": [], "log_joint": [], "alpha": [], "sigma": []}
         best, highest, samples = None, -np.inf, []
-        for iteration in range(1, self._n_sweeps() + 1):
+        n_burn_in, thin = whole(self.n_burn_in), whole(self.thin)
+        for iteration in range(1, n_burn_in + whole(self.n_samples) * thin + 1):
             chain.sweep(rng)
-            if iteration <= self.n_burn_in or (iteration - self.n_burn_in) % self.thin:
+            if iteration <= n_burn_in or (iteration - n_burn_in) % thin:
                 continue
             labels, log_joint = chain.labels, chain.log_joint()
             values = iteration, chain.n_clusters, log_joint, chain.alpha, chain.sigma

@@ -42,7 +42,7 @@ class CollapsedGibbsDPMixture(Sampler):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples_X,), int32
-        Of the sample with the highest log joint.
+        Labels of the sample with the highest log joint.
     n_clusters_ : int
     cluster_centers_ : ndarray of shape (n_clusters_, n_features)
     covariances_ : ndarray of shape (n_clusters_, n_features, n_features)

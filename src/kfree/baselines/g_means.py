@@ -34,7 +34,7 @@ class GMeans(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     significance : {0.0001, 0.005, 0.01, 0.025, 0.05, 0.1}, default=0.0001
-        Of the test; the paper's value by default.
+        The level of the test; the paper's value by default.
     max_clusters : int or None, default=None
     n_threads : int or None, default=None
 

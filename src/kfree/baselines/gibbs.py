@@ -54,12 +54,12 @@ class GibbsDPMixture(Sampler):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples_X,), int32
-        Of the sample with the highest log joint.
+        Labels of the sample with the highest log joint.
     n_clusters_ : int
     cluster_centers_ : ndarray of shape (n_clusters_, n_features)
         Posterior means given ``labels_``.
     sigma_ : float
-        Of the same sample.
+        σ of the same sample.
     trace_ : dict of ndarray of shape (n_samples,)
         "iteration", "n_clusters", "log_joint" (log p(X, z, α, σ), means integrated out), "alpha" and "sigma".
     label_samples_ : ndarray of shape (n_samples, n_samples_X) or None

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from kfree.clustering.columns import Say
 from kfree.clustering.result import Clustering
 from kfree.clustering.rows import TableRows
+from kfree.core.printing import columns_in_words
 from kfree.core.stats import Labels
 from kfree.core.warning import GivenAgain
-from kfree.estimators._auto_choice import FOUND_IN, HIDDEN
 from kfree.estimators.auto_cluster import AutoCluster
 from kfree.estimators.dp_means import DPMeans
 from kfree.estimators.lambda_path import lambda_path
@@ -80,8 +80,8 @@ def clustered(
     if rows.kept is None and not options.asks_for_round:
         say("rows do not fit in memory, so that only round clusters were looked for")
     _fit(estimator, rows, sample_weight)
-    if isinstance(estimator, AutoCluster) and FOUND_IN in estimator.reason_:
-        columns = estimator.reason_.partition(FOUND_IN)[2].partition(HIDDEN)[0]
+    if isinstance(estimator, AutoCluster) and len(estimator.noise_columns_):
+        columns = columns_in_words(estimator.columns_, rows.feature_names or None)
         say(f"clusters were found only in {columns}, because other columns hide them")
     certainty = _certainty(estimator, rows, options, sample_weight)
     labels = estimator.labels_ if rows.kept is not None else _labels_on_disk(estimator, rows.rows)

@@ -92,7 +92,7 @@ class Arrays:
         return sp.csr_array((np.ones(len(first), dtype=np.int32), (first, second)), shape=(size, size))
 
     def smallest_hashes(self, rows: Array, begin: int, end: int, seed: int, size: int) -> tuple[Array, Array]:
-        """Of ``rows``, counted from ``begin``, the ``size`` with the smallest hashes, and these, ascending (uint64)."""
+        """The ``size`` ``rows``, counted from ``begin``, with the smallest hashes, and these, ascending (uint64)."""
         keys = hashed(begin, end, seed)[rows]
         if len(rows) > size:
             smallest = np.argpartition(keys, size)[:size]

@@ -33,9 +33,8 @@ def rounded_number(values: NDArray[Any]) -> int | None:
 
 def is_rounded(value: Any) -> bool:
     """Whether a number of Python is whole, and float64 rounds it."""
-    with np.errstate(invalid="ignore"):  # of an infinity
-        if not isinstance(value, int) and (math.isinf(value) or value != value // 1):
-            return False
+    if not isinstance(value, int) and (math.isinf(value) or value != value // 1):
+        return False
     try:
         return int(float(value)) != int(value)
     except OverflowError:

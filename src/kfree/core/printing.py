@@ -71,6 +71,11 @@ def quoted(names: Iterable[object], most: int = 8) -> str:
     return first_few([repr(name) for name in names], most)
 
 
+def columns_in_words(columns: Iterable[int], names: Sequence[object] | None) -> str:
+    """Some columns for a message, by number where they have no names, and only the first few of many."""
+    return first_few([f"column {j}" if names is None else f"column {names[j]!r}" for j in columns])
+
+
 def first_few(texts: Sequence[str], most: int = 8) -> str:
     """Texts for a message, separated by commas, and only the first few of many."""
     return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")

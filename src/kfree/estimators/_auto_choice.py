@@ -32,7 +32,6 @@ _N_SPLITS, _FEW_SPLITS = 4, 2
 _FEWEST_IN_HALF = 13
 # Some columns are judged apart if they are at most this share of all: beside few others, noise hides nothing.
 _FEW_OF_ALL = 0.5
-FOUND_IN, HIDDEN = "Found only in ", ": other columns hide the clusters."
 # Sums of squares of larger numbers, and squares of their inverses, are at the ends of the range of float32.
 _LARGE = 1e12
 _FEW_POINTS = "rows share few distinct points, so density dips between these decide"
@@ -81,7 +80,7 @@ class Choice:
         """Why this model and this number, in a sentence or two; ``named`` as above."""
         on = "" if n_judged == n_rows else f" Judged on {n_judged:,} of {n_rows:,} rows."
         if self.in_all is not None:
-            on = f" {FOUND_IN}{named}{HIDDEN}{on}"
+            on = f" Found only in {named}: other columns hide the clusters.{on}"
         if not self.curves:
             few = f"there are fewer than {FEWEST_ROWS} distinct rows" if n_judged < FEWEST_ROWS else _FEW_POINTS
             return f"{k} cluster{'s' if k > 1 else ''}: {few}.{on}"
@@ -122,7 +121,8 @@ def chosen_for(rows, given, unit, whiten, rng, n_threads):
     if not sp.issparse(rows):
         return choose(_of_usual_size(rows), given, unit, whiten, rng, n_threads)
     # Distances between sparse rows are kept in coordinates of what they span.
-    found = choose(coordinates(rows, Frame.plain(rows.shape[1], unit=True)), None, True, False, rng, n_threads)
+    placed = coordinates(rows, Frame.plain(rows.shape[1], unit=True))
+    found = choose(placed, placed, True, False, rng, n_threads)
     others = tuple((model, "does not take sparse rows") for model in (SHARED, ELLIPSES, SHAPES))
     candidates = tuple(one for one in found.candidates if one.model != SHAPES)
     return replace(found, name=ROUND if found.name == SHAPES else found.name, candidates=candidates, left_out=others)
@@ -152,8 +152,13 @@ def choose(rows, given, unit, whiten, rng, n_threads):
 
 
 def _may_show_clusters(rows, whiten, rng):
-    """A look at few numbers of clusters beside one surrogate, which takes little time; so does one column."""
-    if rows.shape[1] == 1 or has_few_points(rows):
+    """A look at few numbers of clusters beside one surrogate, which takes little time; so does one column.
+
+    Rows that share few points have no score that could be higher than that of all columns.
+    """
+    if has_few_points(rows):
+        return False
+    if rows.shape[1] == 1:
         return True
     judge = Judge(rows, False, rng, n_surrogates=1, whiten=_may_whiten(rows, whiten), most=_FEWEST_IN_HALF)
     return judge.best_graph()[0].score >= judge.gate

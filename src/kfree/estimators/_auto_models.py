@@ -154,7 +154,7 @@ def fit_on_all(
     model: Any
     if name == ELLIPSES:
         model = BayesianKMeans(random_state=0, n_threads=n_threads)
-    elif name == DIPS:
+    elif name == DIPS and not unit:
         model = DPMeans(random_state=0, n_threads=n_threads)
     else:
         centres = means(ready[judged], labels)

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from kfree.core.fields import Count, NumberOfClusters, PerCluster, RowLabels
-from kfree.core.marks import OneOf, require
-from kfree.core.printing import first_few
+from kfree.core.marks import OPTIONAL, Below, OneOf, Shape, require
+from kfree.core.printing import columns_in_words
 from kfree.core.progress import tell
 from kfree.core.stats import Floats, Index, Labels
 from kfree.core.warning import warn
@@ -105,7 +105,7 @@ class AutoCluster(ClusterEstimator):
         The fitted winner: ``KMeans``, ``BayesianKMeans`` or ``DPMeans`` on prepared rows, or a vote of neighbours for
         clusters of any shape.
     model_name_ : str
-        "one cluster", "round", "shared ellipse", "ellipses" or "any shape".
+        "one cluster", "round", "shared ellipse", "ellipses", "any shape" or "density dips".
     candidates_ : list of dict
         One for each candidate, the winner first: ``model``, ``k``, ``links``, ``score`` and ``why_not``. Candidates
         that do not take sparse rows or a single column, and models of counts, zeros and ones, have None for all but the
@@ -125,6 +125,8 @@ class AutoCluster(ClusterEstimator):
     columns_ : ndarray of int
         The columns in which clusters were found: all that differ or, if columns of noise hide the clusters, those in
         which they are seen. ``predict`` takes all columns.
+    noise_columns_ : ndarray of int
+        The columns that hide the clusters and were left out; often none.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
 
@@ -150,6 +152,7 @@ class AutoCluster(ClusterEstimator):
     is_sure_: bool
     curves_: dict[str, dict[str, Any]]
     n_judged_: Count
+    noise_columns_: Annotated[Index, Shape(None), Below("f"), OPTIONAL]
     _frame_: RowFrame
     _prepare_: Annotated[Any, OneOf(PREPARATIONS)]
 
@@ -202,7 +205,9 @@ class AutoCluster(ClusterEstimator):
             judged = self._judged_rows(framed, counting, frame.unit, rng)
             given = rows[judged][:, frame.columns]
             choice = chosen_for(framed[judged], given, frame.unit, scale != "none", rng, self.n_threads)
+            noise = np.arange(0)
             if choice.columns is not None:
+                noise = np.delete(frame.columns, choice.columns)
                 frame, framed = frame.of_columns(choice.columns), framed[:, choice.columns]
             choice = replace(choice, left_out=choice.left_out + not_offered(rows[judged]))
             settings = {"unit": frame.unit, "white": choice.white, "n_threads": self.n_threads}
@@ -210,7 +215,8 @@ class AutoCluster(ClusterEstimator):
             fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, **settings)
             tell("all rows", 1.0)
         note = _AS_ENCODED if scale != self.scale == "auto" and scale == "none" and not frame.unit else ""
-        publish(self, X, published(frame, choice, fitted, judged, note, _named(frame.columns, column_names(X, self))))
+        named = columns_in_words(frame.columns, column_names(X, self))
+        publish(self, X, published(frame, choice, fitted, judged, note, named) | {"noise_columns_": noise})
         if len(judged) < FEWEST_ROWS:
             warn(
                 f"AutoCluster judges at least {FEWEST_ROWS} distinct rows, and X has {len(judged)}, so all rows are one"
@@ -296,11 +302,6 @@ class AutoCluster(ClusterEstimator):
         some = np.sort(rng.permutation(counting)[: 2 * most])
         some = some[first_of_equal(framed[some]) if sp.issparse(framed) else distinct(framed[some])]
         return np.sort(rng.permutation(some)[:most])
-
-
-def _named(columns, names):
-    """Some columns in words, by number where they have no names."""
-    return first_few([f"column {j}" if names is None else f"column {names[j]!r}" for j in columns])
 
 
 def published(frame, choice, fitted, judged, note, named):

@@ -70,9 +70,9 @@ class KernelDPMeans(ClusterEstimator):
         Parameter of the kernels rbf, polynomial, sigmoid, laplacian and chi2. None is one over the summed variance of
         the columns for rbf, and scikit-learn's own choice for the others.
     degree : float, default=3
-        Of the polynomial kernel.
+        The degree of the polynomial kernel.
     coef0 : float, default=1
-        Of the polynomial and sigmoid kernels.
+        The constant term of the polynomial and sigmoid kernels.
     kernel_params : dict or None, default=None
         Further arguments for a kernel that is a function.
     search : {"split-merge", "sweep"}, default="split-merge"

@@ -54,8 +54,8 @@ from kfree.validation.parameters import (
 from kfree.validation.tensors import in_memory, placed_like
 
 GROUP_WEIGHTS = ["clusters", "rows"]
-# A larger tau changes nothing, and its products with rows may overflow.
-MOST_TAU = 1e100
+# Beyond these, tau changes nothing, and its products with weights of several levels may overflow or become zero.
+LEAST_TAU, MOST_TAU = 1e-50, 1e50
 
 
 def _numbers(value):
@@ -107,8 +107,8 @@ CONSTRAINTS = (
     ),
     rule(
         "tau",
-        lambda e: is_auto(e.tau) or (_numbers(e.tau) is not None and max(_numbers(e.tau)) <= MOST_TAU),
-        f"a finite number > 0 and ≤ {MOST_TAU:g}, such numbers for several levels, coarsest first, or 'auto'",
+        lambda e: is_auto(e.tau) or all(LEAST_TAU <= tau <= MOST_TAU for tau in _numbers(e.tau) or (0.0,)),
+        f"a number from {LEAST_TAU:g} to {MOST_TAU:g}, such numbers for several levels, coarsest first, or 'auto'",
     ),
     rule(
         "tau",
@@ -152,7 +152,7 @@ class NestedDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         ``group_weight="rows"`` it is relative to the weight of a cluster. ``"auto"`` is a hundredth of the mean weight
         of a node of the level below, times the variance inside these nodes over that of their centres, so that the pull
         adds about a hundredth to J and centres stay among their rows. It is the same at every scale of X, and grows
-        with repeats of all rows as their distances do.
+        with repeats of all rows as their distances do. A number lies between 1e-50 and 1e50.
     group_weight : {"clusters", "rows"}, default="clusters"
         ``"clusters"``: each cluster counts once for its group, as in Maurer's model; one that is lighter than tau
         counts by its rows. ``"rows"``: clusters count by their rows.
@@ -195,7 +195,7 @@ class NestedDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         Centres of the finest level, which are pulled to those of their groups.
     lam_ : float
     lam_group_, tau_ : tuple of float
-        Of each level above the finest, coarsest first.
+        One number for each level above the finest, coarsest first.
     evidence_ : tuple of float
         For each level that ``"auto"`` looked for, finest first: standard deviations by which the widest step exceeds
         those of nodes without groups. A level needs 3, so that the last number may be that of a level that was refused.

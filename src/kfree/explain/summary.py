@@ -31,7 +31,7 @@ class ClusterSummary:
     ----------
     label, size : int
     share : float
-        Of all rows, those left out as noise included.
+        The share of all rows, those left out as noise included.
     spread : float
         Root mean square of the distances of its rows to the cluster; for graphs, the share of links that leave it.
     nearest : int

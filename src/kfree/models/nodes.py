@@ -62,7 +62,7 @@ def _nearest_other(links: sp.csr_array, degree: Floats, cluster_degree: Floats, 
 def node_scores(rows: sp.csr_array, labels: Labels, shares: Floats, false_alarms: float) -> Floats:
     """How unusual the links (m, n) of nodes are, the least over all clusters; above 1, they belong to no cluster.
 
-    Of a node's L links, those into a cluster that keeps the share p inside are Binomial(L, p). The score is
+    A node has L links, and those into a cluster that keeps the share p inside are Binomial(L, p). The score is
     log P(so few or fewer) / log ``false_alarms``. Links of unequal weight count as (Σ weight)²/Σ weight² links.
     """
     n_nodes = np.bincount(labels, minlength=len(shares))

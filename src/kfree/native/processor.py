@@ -19,7 +19,7 @@ def available_cpus() -> int:
 
 @cache
 def _own_quota(process: int) -> float | None:
-    """Of this process, which a fork may have made: its files take a millisecond to read, and every fit asks."""
+    """The quota of this process, which a fork may have made: it takes a millisecond to read, and every fit asks."""
     return cgroup_quota()
 
 

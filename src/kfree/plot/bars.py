@@ -52,7 +52,7 @@ def profiles(model, X=None, ax=None, *, feature_names=None):
     Returns
     -------
     ax : matplotlib axes
-        Of many columns, the twelve with the largest effects are drawn.
+        If there are many columns, it shows the twelve with the largest effects.
     """
     view = model._view(X)
     if view.columns is None:

@@ -36,7 +36,7 @@ def clusters(model, X=None, ax=None, *, feature_names=None):
     Returns
     -------
     ax : matplotlib axes
-        Of two columns, ellipses of two standard deviations are drawn where ``model`` has ``covariances_``.
+        With two columns, it has ellipses of two standard deviations where ``model`` has ``covariances_``.
     """
     model, X = (model, X) if hasattr(model, "get_params") else (X, model)
     ax = given_or_new(ax)

@@ -82,11 +82,10 @@ def _data_of(model, X, feature_names, about):
     """What the page of this kind of model shows."""
     from kfree.report import others
     from kfree.report.data import report_data
-    from kfree.report.places import places_data
 
     kind = type(model).__name__
     if kind == "DPMeans" and model.metric == "haversine":
-        return places_data(model, X, feature_names, **about)
+        return others.places_data(model, X, feature_names, **about)
     if kind == "DPMeans":
         return report_data(model, X, feature_names, **about)
     if kind == "AgglomerativeBayes":

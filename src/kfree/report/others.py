@@ -1,14 +1,34 @@
-"""Pages about models other than DPMeans: cuts of a tree, levels, clusters that groups share, nodes of a graph."""
+"""Pages other than that of a path: places, cuts of a tree, levels, clusters that groups share, nodes of a graph."""
 
 import numpy as np
 
+from kfree.explain.units import short
 from kfree.explain.view import distances_in_blocks, view_by_distances
 from kfree.plot.graphs import spread_out
-from kfree.report.data import assembled, require_rows_of_fit
-from kfree.report.steps import SliderStep
+from kfree.report.data import assembled, number, require_rows_of_fit
+from kfree.report.steps import SliderStep, slider_steps
 
 # Cuts of a tree on the slider: all of few clusters, some beyond, and the best.
 _FEW_CUTS, _MANY_CUTS = 10, (12, 15, 20, 30, 50)
+# Digits of degrees: a metre or so.
+_DIGITS = 8
+
+
+def places_data(model, X, feature_names=None, **about):
+    """What the page needs of a fitted DPMeans under haversine: one clustering, and centres in degrees.
+
+    Means of longitudes mislead across the date line, so that no column describes a cluster.
+    """
+    require_rows_of_fit(model, X)
+    names = ["latitude", "longitude"] if feature_names is None else list(map(str, feature_names))
+    axes = dict(zip(names, X.T, strict=True))
+    found = assembled(slider_steps(model, X, None), X, names, axes=axes, digits=_DIGITS, **about)
+    (step,) = found["steps"]
+    centres = [[number(degrees, _DIGITS) for degrees in centre] for centre in model.cluster_centers_]
+    nothing = [[] for _ in centres]
+    step |= {"centres": centres, "effects": nothing, "means": nothing, "sentences": None}
+    step["note"] = f"lam {short(model.lam_)} km²"
+    return found | {"features": [], "places": True}
 
 
 def tree_data(model, X, feature_names=None, **about):

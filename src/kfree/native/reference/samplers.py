@@ -186,7 +186,7 @@ class CollapsedChain(_Chain):
         return smaller
 
     def _log_weights(self, i, log_alpha):
-        """Of all slots, and of a new cluster after them. A row that cannot stay where it is counted is taken out."""
+        """Weights of all slots, and of a new one after them. A row that cannot stay where it counts is taken out."""
         z, left = self._z[i], self.labels[i]
         self.counts[left] -= 1
         own = self._log_weight_of_own(i, left) if self.counts[left] else -math.inf

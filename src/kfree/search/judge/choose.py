@@ -11,13 +11,12 @@ import numpy as np
 
 from kfree.core.progress import tell
 from kfree.core.stats import Floats, Index
-from kfree.search.judge.excess import HeldOut
 from kfree.search.judge.k_means import KMeansByMerging
 from kfree.search.judge.links import cut_share, impurity, n_links, neighbours
 from kfree.search.judge.numbers import left_out_around, null_numbers, numbers_of
 from kfree.search.judge.rows import Whitening, dithered
 from kfree.search.judge.scores import Measured, Null, Scores
-from kfree.search.judge.silhouette import silhouette
+from kfree.search.judge.silhouette import HeldOut, silhouette
 from kfree.search.judge.spectrum import directions, leading_vectors, spectral_clusterings
 from kfree.search.judge.surrogates import DirectionalFactors, DirectionalGaussian, GaussianCopula, Surrogate
 
@@ -140,7 +139,7 @@ class Judge:
         self.views = Views.of(self.rows, self.whiten, self.m, rng)
         source: Surrogate = DirectionalGaussian.of(self.rows) if unit else GaussianCopula.of(self.rows)
         self.surrogates = [Views.of(source.draw(rng), self.whiten, self.m, rng) for _ in range(n_surrogates)]
-        # Of unit rows the graph shows whether there are clusters, and how clear they are at about this k.
+        # The graph of unit rows shows whether there are clusters, and how clear they are at about this k.
         self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)[::2] if unit else numbers_of(self.n_rows, most)
         self.nulls = self._graph_nulls()
         self.gate = UNIT_GATE if unit else CURVED_GATE if self.may_be_curved else TABLE_GATE

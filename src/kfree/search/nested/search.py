@@ -61,6 +61,12 @@ class NestedSearch:
         how = objective, counts, self.finest.max_iter, monitor
         ended = [nested_descent(one, found.rows, *how, by_passes=by_passes) for one in starts]
         best = min(ended, key=lambda descent: descent.state.cost)
+        if self.choice.numbers is not None and best.state.numbers != counts:
+            warn(
+                f"{self.finest.estimator} ends with levels_={best.state.numbers[::-1]} where levels={counts[::-1]} "
+                "were found: groups pull the centres of their nodes so strongly that some lose all rows. Lower tau.",
+                UserWarning,
+            )
         return self._finished(found, objective, best, monitor, tuple(evidence))
 
     def _bound_plan(self, rows: MemoryRows, objective: NestedObjective, monitor: Monitor) -> Plan:

@@ -47,8 +47,8 @@ class StepTests:
     def ranked(self, score: Floats) -> list[int]:
         """Tested steps, the suggested one first, then those with enough evidence, then the others.
 
-        Of the steps with enough evidence, the one with the largest score times share of dips is suggested; or a finer
-        one whose dips are all clear; or one cluster, if no step has enough.
+        The suggested step has the largest score times share of dips among those with enough evidence; or it is a finer
+        one whose dips are all clear; or one cluster, if no step has enough evidence.
         """
         merit, sure = self._merit(score)
         best, step = max(int(np.argmax(merit)), sure), np.arange(len(score))
