@@ -97,6 +97,14 @@ def test_a_validation_set_chooses_sigma_and_alpha(rng):
     assert not hasattr(chosen, "labels_")
 
 
+def test_predict_takes_the_variance_of_the_fit():
+    X = np.array([[0.0]] * 2 + [[6.0]] * 60)
+    model = GibbsDPMixture(0.5, 1.0, rho=4.0, n_burn_in=20, n_samples=10, thin=2, random_state=0).fit(X)
+    grid = np.linspace(-3, 9, 2001)[:, None]
+    assert model.n_clusters_ > 1
+    assert np.array_equal(model.predict(grid), model.set_params(rho=1e-3).predict(grid))
+
+
 @pytest.mark.parametrize(
     ("model", "named"),
     [

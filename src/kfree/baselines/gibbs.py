@@ -119,7 +119,7 @@ class GibbsDPMixture(Sampler):
         check_is_fitted(self)
         rows = _dense(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
-        variance = self.sigma_ + self.sigma_ / (self.sigma_ / self.rho + self._counts_)
+        variance = self.sigma_ + self.sigma_ / (self.sigma_ / self._rho_ + self._counts_)
         sq_dist = np.stack([((rows - centre) ** 2).sum(axis=1) for centre in self.cluster_centers_], axis=1)
         log_weight = np.log(self._counts_) - rows.shape[1] / 2 * np.log(variance) - sq_dist / (2 * variance)
         return log_weight.argmax(axis=1).astype(np.int32)
@@ -151,7 +151,7 @@ class GibbsDPMixture(Sampler):
         )
 
     def _publish_best(self, chain, labels, sigma):
-        self._counts_ = np.bincount(labels)
+        self._counts_, self._rho_ = np.bincount(labels), chain.rho
         sums = np.zeros((len(self._counts_), chain.rows.shape[1]))
         np.add.at(sums, labels, chain.rows)
         self.sigma_ = sigma
