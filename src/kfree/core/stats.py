@@ -22,6 +22,8 @@ Mask = NDArray[np.bool_]
 Used = Mask
 # Some clusters of several; with None, as the first axis of two.
 Selection: TypeAlias = Index | Labels | Used | list[int] | slice | tuple[int | slice, None]
+# Weights between this and its inverse can be multiplied with each other and with squared distances.
+LEAST_WEIGHT = 1e-100
 
 
 def first_row_that_counts(weight: Floats | None) -> int:

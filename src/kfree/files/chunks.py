@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 import kfree.native._core as _core
 from kfree.core.printing import printable
-from kfree.core.stats import Floats
+from kfree.core.stats import LEAST_WEIGHT, Floats
 from kfree.files.formats import Column
 from kfree.files.table import FileBatch
 
 T = TypeVar("T")
-# Weights between this and its inverse can be multiplied with each other and with squared distances.
-_LEAST_WEIGHT = 1e-100
 
 
 @dataclass(frozen=True)
@@ -121,12 +119,12 @@ def require_numbers(
 
 
 def _require_weights(values: NDArray[Any], name: Column, path: str, first_row: int) -> None:
-    is_fine = (values == 0) | ((values >= _LEAST_WEIGHT) & (values <= 1 / _LEAST_WEIGHT))
+    is_fine = (values == 0) | ((values >= LEAST_WEIGHT) & (values <= 1 / LEAST_WEIGHT))
     if not is_fine.all():
         bad = int(np.argmin(is_fine))
         raise ValueError(
             f"{printable(path)}: row {first_row + bad} holds {values[bad]} in the weight column {name!r} (rows are "
-            f"counted from 0); weights are zero or numbers between {_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}."
+            f"counted from 0); weights are zero or numbers between {LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g}."
         )
 
 

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import held, require_structure
+from kfree.core.stats import LEAST_WEIGHT
 from kfree.core.warning import warn
 from kfree.validation.rows import require_sound_array
 
@@ -14,8 +15,6 @@ _ACCEPTED = (
     "a square adjacency matrix (array or scipy sparse), a list of edges of shape (m, 2) or (m, 3) with weights, "
     "a networkx graph or an igraph graph"
 )
-# Weights between this and its inverse can be squared and added.
-_LEAST_WEIGHT = 1e-100
 
 
 def validated_graph(A):
@@ -217,11 +216,11 @@ def _require_weights(weight):
             f"Negative values in data: the graph has {negative} negative weight(s), the lowest {weight.min():g}; a cut "
             "needs weights ≥ 0. Leave such links out, or shift the weights if they are similarities."
         )
-    extreme = weight[(weight > 0) & ((weight < _LEAST_WEIGHT) | (weight > 1 / _LEAST_WEIGHT))]
+    extreme = weight[(weight > 0) & ((weight < LEAST_WEIGHT) | (weight > 1 / LEAST_WEIGHT))]
     if len(extreme):
         raise ValueError(
             f"the graph has {len(extreme)} weight(s) such as {extreme[0]:g}; give zero or numbers between "
-            f"{_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}, whose squares do not overflow. Multiply all weights by a "
+            f"{LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g}, whose squares do not overflow. Multiply all weights by a "
             "constant."
         )
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 
 from kfree.core.blocks import row_blocks
 from kfree.core.sparse import canonical_csr, held, require_structure
-from kfree.core.stats import Floats
+from kfree.core.stats import LEAST_WEIGHT, Floats
 from kfree.files.rows import FileRows
 from kfree.native.implementations import implementation
 from kfree.native.threads import thread_count
@@ -28,8 +28,6 @@ from kfree.validation.tensors import is_on_device, is_tensor, validated_tensor
 
 # Rows per block when searching for bad values, which bounds the memory.
 _ROWS_AT_ONCE = 65536
-# Weights between this and its inverse can be multiplied with each other and with squared distances.
-_LEAST_WEIGHT = 1e-100
 
 
 def validated_rows(X: Any, estimator: Any) -> Any:
@@ -137,11 +135,11 @@ def validated_weights(sample_weight: Any, n_rows: int, all_may_be_zero: bool = F
             f"sample_weight contains {len(negative)} negative value(s), the first is "
             f"{weight[negative[0]]:g} for row {negative[0]}; weights are finite numbers ≥ 0."
         )
-    extreme = weight[(weight > 0) & ((weight < _LEAST_WEIGHT) | (weight > 1 / _LEAST_WEIGHT))]
+    extreme = weight[(weight > 0) & ((weight < LEAST_WEIGHT) | (weight > 1 / LEAST_WEIGHT))]
     if len(extreme):
         raise ValueError(
             f"sample_weight contains {len(extreme)} value(s) such as {extreme[0]:g}; give zero or numbers between "
-            f"{_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}, so that products of weights do not overflow. "
+            f"{LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g}, so that products of weights do not overflow. "
             "Divide all weights, and lam, by a constant."
         )
     if not all_may_be_zero and not weight.any():

@@ -11,8 +11,8 @@ from kfree.core.one_hot import one_hot_groups
 from kfree.core.stats import Floats, Index
 from kfree.search.judge.choose import Judge, Views
 
-# Standard deviations by which neighbours must be more alike in a column than neighbours of surrogates. Columns of noise
-# reach 1.1 beside clusters, since clusters draw neighbours together in other columns.
+# Standard deviations by which neighbours must be more alike in a column than neighbours of surrogates. Noise seldom
+# reaches 1.1 beside clusters, and one column of it hides nothing.
 _ALIKE = 1.0
 
 
