@@ -304,6 +304,19 @@ def test_one_weight_for_all_rows_where_some_are_left_out():
     assert made.labels.tolist() == kfree.cluster(frame, k=2, missing="drop").labels.tolist()
 
 
+def test_scores_and_summaries_count_rows_that_are_left_out():
+    frame = pd.DataFrame({"a": 9.0 * (np.arange(40) % 2), "b": np.arange(40) / 40})
+    frame.loc[[0, 1, 2], "a"] = np.nan
+    made = kfree.cluster(frame, k=2, missing="drop")
+    for scores in (made.scores(), made.scores(frame)):
+        assert all((np.isnan(values) == (made.labels < 0)).all() for values in scores.values())
+    summary = made.summary(frame)
+    for cluster in summary.clusters:
+        rows = [int(summary.row_name(row)) for row in cluster.exemplars]
+        assert (made.labels[rows] == cluster.label).all()
+        assert rows == [int(made.summary().row_name(row)) for row in made.summary().clusters[cluster.label].exemplars]
+
+
 def test_masked_rows_are_not_predicted():
     made = kfree.cluster(MASKED.data, k=2)
     with pytest.raises(ValueError, match="masked"):

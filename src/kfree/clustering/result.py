@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib import import_module
 from typing import Annotated, Any, cast
@@ -19,7 +19,7 @@ from kfree.clustering.preparation import Preparation
 from kfree.clustering.tables import opened, require_columns
 from kfree.core.marks import OneOf, Shape
 from kfree.core.printing import quoted
-from kfree.core.stats import Floats, Labels
+from kfree.core.stats import Floats, Labels, Mask
 from kfree.explain.features import one_per_column
 from kfree.explain.sentences import distinct, name_of, sentences
 from kfree.explain.summary import Summary, summarize
@@ -82,11 +82,14 @@ class Clustering:
     @property
     def labels(self) -> Labels:
         own = self._used_labels
-        if not len(self._left_out):
-            return own
-        used = np.ones(len(own) + len(self._left_out), dtype=bool)
+        return with_gaps(own, self._used) if len(self._left_out) else own
+
+    @property
+    def _used(self) -> Mask:
+        """Which rows of the table were used."""
+        used = np.ones(len(self._used_labels) + len(self._left_out), dtype=bool)
         used[self._left_out] = False
-        return with_gaps(own, used)
+        return used
 
     @property
     def _used_labels(self) -> Labels:
@@ -143,7 +146,8 @@ class Clustering:
         """
         if table is None:
             return self._summary
-        return summarize(self.model, self._encoded(table), encoder=self.preparation)
+        X, used = self._encoded_with_mask(table)
+        return replace(summarize(self.model, X, encoder=self.preparation), row_names=np.flatnonzero(used))
 
     def sentences(self) -> list[str]:
         """One sentence per cluster, with its size and what sets it apart.
@@ -186,7 +190,7 @@ class Clustering:
         return np.array([self.name(label) for label in labels], dtype=object) if named else labels
 
     def scores(self, table: Any = None) -> dict[str, Floats]:
-        """How certain labels are: ``"confidence"`` and ``"outlier_score"`` of each row that has a label.
+        """How certain labels are: ``"confidence"`` and ``"outlier_score"`` of each row.
 
         Parameters
         ----------
@@ -196,10 +200,15 @@ class Clustering:
         -------
         scores : dict of ndarrays
             A confidence is 0 half-way between two clusters and 1 at a centre; a row with an outlier score above 1
-            belongs to no cluster.
+            belongs to no cluster. Both are NaN for rows that were left out because values are missing.
         """
-        rows = self._of_fit(table)
-        return scores_of(self.model, self._fitted if table is None else rows)
+        if table is None:
+            self._of_fit(None)
+            found, used = scores_of(self.model, self._fitted), self._used
+        else:
+            X, used = self._encoded_with_mask(table)
+            found = scores_of(self.model, X)
+        return {name: _with_nan(values, used) for name, values in found.items()}
 
     def explain(self, row: Any, unseen: str = "error") -> Explanation:
         """Why a row is in its cluster.
@@ -288,12 +297,17 @@ class Clustering:
 
     def _encoded(self, table: Any, unseen: str = "error") -> Any:
         """The rows of a table as the model takes them."""
+        return self._encoded_with_mask(table, unseen)[0]
+
+    def _encoded_with_mask(self, table: Any, unseen: str = "error") -> tuple[Any, Mask]:
+        """The same, and a mask of the rows of the table that these are."""
         if self.preparation is None:
-            return as_rows(table)
+            X = as_rows(table)
+            return X, np.ones(X.shape[0], dtype=bool)
         plan = accepting(self.preparation, unseen)
         found = opened(table, plan.text_options(TextOptions()))
         require_columns(found, plan.columns, "a column of the model")
-        return plan.matrix(found.title, found.read(plan.columns))[0]
+        return plan.matrix(found.title, found.read(plan.columns))
 
     def _one_row(self, row: Any, unseen: str) -> Any:
         if isinstance(row, dict) and self.preparation is not None:
@@ -328,6 +342,13 @@ def as_rows(array: Any) -> Any:
     """An array that is clustered as it is."""
     require_sound_array(array, "X")  # before NumPy hands out what lies under a mask
     return array if sp.issparse(array) else np.asarray(array)
+
+
+def _with_nan(values: Floats, used: Mask) -> Floats:
+    """Values of the rows that were used at their places among all rows, NaN elsewhere."""
+    filled = np.full(len(used), np.nan)
+    filled[used] = values
+    return filled
 
 
 def _of_row(value: float, unit: Any) -> str:
