@@ -100,6 +100,15 @@ def test_copies_are_left_out_but_not_equal_answers():
     assert not has_few_points(rows)
 
 
+def test_copies_of_rounded_rows_are_told_from_equal_answers(rng):
+    """No column has as many values as there are distinct rows: some of 150 numbers with two digits are equal."""
+    rows = np.round(rng.normal(size=(150, 2)), 2)
+    repeated = rows[np.repeat(np.arange(150), rng.integers(1, 4, size=150))]
+    assert len(np.unique(repeated[:, 0])) < distinct(repeated).sum() == 150
+    binary = np.column_stack([rng.integers(100, size=400), rng.integers(2, size=400)])  # 200 points, by chance
+    assert distinct(binary.astype(float)).all()
+
+
 def test_means_are_means():
     rows, labels = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 2, 2])
     assert np.allclose(means(rows, labels), [rows[labels == c].mean(axis=0) for c in range(3)])

@@ -9,11 +9,13 @@ import numpy as np
 
 from kfree.core.marks import FINITE, Shape
 from kfree.core.one_hot import one_hot_groups, spread_over_cells
-from kfree.core.stats import Floats, Used
+from kfree.core.stats import Floats, Index, Used
 from kfree.search.judge.surrogates import principal
 
 # A column takes few values if each of these is shared by so many rows on average.
 _COPIES = 5
+# Rows are copies if at most this share of them are distinct, and equal pairs are so many times as frequent as by chance.
+_MOST_DISTINCT, _BEYOND_CHANCE = 0.9, 3
 # Share of the mean variance that is added to each principal component's variance before it is divided by it.
 _RIDGE = 0.01
 # Principal components with less than this share of the largest variance are rounding errors.
@@ -50,13 +52,26 @@ def _off_lattice(rows: Floats, rng: np.random.Generator) -> Floats:
 def distinct(rows: Floats) -> Used:
     """Which rows count: the first of copies.
 
-    Rows are copies if some column has a value of its own for each distinct row; otherwise they have equal answers.
+    Rows are copies if some column has a value of its own for each distinct row, or if many more of them are equal than
+    columns with so many values would make equal by chance. Otherwise they have equal answers.
     """
-    first = np.zeros(len(rows), dtype=bool)
-    first[np.unique(rows, axis=0, return_index=True)[1]] = True
-    most_values = max(len(np.unique(column)) for column in rows.T)
-    are_copies = most_values == first.sum() and (rows.shape[1] > 1 or most_values * _COPIES > len(rows))
-    return first if are_copies else np.ones(len(rows), dtype=bool)
+    first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)[1:]
+    by_column = [np.unique(column, return_counts=True)[1] for column in rows.T]
+    most_values = max(len(values) for values in by_column)
+    tells_apart = most_values == len(first) and (rows.shape[1] > 1 or most_values * _COPIES > len(rows))
+    beyond_chance = _share_equal(counts) > _BEYOND_CHANCE * np.prod([_share_equal(values) for values in by_column])
+    many = len(first) <= _MOST_DISTINCT * len(rows) and most_values * _COPIES > len(first)
+    if not (tells_apart or (many and beyond_chance)):
+        return np.ones(len(rows), dtype=bool)
+    counted = np.zeros(len(rows), dtype=bool)
+    counted[first] = True
+    return counted
+
+
+def _share_equal(counts: Index) -> float:
+    """The share of pairs that are equal, by how often each value is there."""
+    n = int(counts.sum())
+    return float((counts * (counts - 1.0)).sum() / max(n * (n - 1), 1))
 
 
 def has_few_points(rows: Floats) -> bool:
