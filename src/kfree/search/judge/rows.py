@@ -14,7 +14,7 @@ from kfree.search.judge.surrogates import principal
 
 # A column takes few values if each of these is shared by so many rows on average.
 _COPIES = 5
-# Rows are copies if at most this share of them are distinct, and equal pairs are so many times as frequent as by chance.
+# Rows are copies if at most this share of them are distinct, and equal pairs so many times as frequent as by chance.
 _MOST_DISTINCT, _BEYOND_CHANCE = 0.9, 3
 # Share of the mean variance that is added to each principal component's variance before it is divided by it.
 _RIDGE = 0.01
