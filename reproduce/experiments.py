@@ -46,7 +46,7 @@ KJ_TABLE_1 = (
     "did with the unknown values of the large one: all three readings are shown. The α and σ of Gibbs are chosen "
     "by the classes of the 30 % that are held out, with chains as long as the paper's (§6.2) and a tenth of their "
     "samples. *NMI rewards many clusters*: the notes have the adjusted mutual information, which is 0 by chance, "
-    "the number of clusters, and the NMI of the same clusters with shuffled classes. Where Gibbs has a hundred "
+    "the number of clusters, and the NMI of the same clusters with shuffled classes. Where Gibbs has ninety "
     "clusters for two classes (pima), most of its NMI is that of shuffled classes, and being above the paper's "
     "number means nothing."
 )
@@ -67,8 +67,8 @@ KW_TABLE_1 = (
     "columns (table1-well-separated), so here the closest pair is exactly τ·√D deviations apart, and deviations "
     "are uniform from 0.2 to 1 of the largest: one of six readings that come about equally near to the paper's "
     "numbers (table1-generators). *G-means* splits what is not Gaussian along an axis: overlapping Gaussians of "
-    "different widths. So small τ gives more than ten clusters in two columns with 1,000 rows or more, and fewer than "
-    "ten with 100 rows; its critical value is not printed. *k-means+BIC* "
+    "different widths. So small τ gives more than ten clusters with 1,000 rows or more (in many columns on the few "
+    "data sets that were computed), and fewer than ten with 100 rows; its critical value is not printed. *k-means+BIC* "
     "counts k·D + k parameters. *MoG+BIC* adds a millionth of the mean variance to covariances; how the paper "
     "treated singular ones is not said. *BKM* and *VBMG* have the prior of Eq. 21, whose d_small comes from the "
     'narrowest Gaussian (table1-readings, table1-prior). "BKM, published search" is the box of §6; "BKM" goes on '

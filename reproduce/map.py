@@ -33,7 +33,9 @@ def read():
 
 
 def file_of_code(name):
-    """The file that defines a class, function or method; LookupError if there is none, or several."""
+    """The file that defines a class, function or method, or that is named; LookupError if there is none, or several."""
+    if "/" in name:
+        return _only(name, {name: {path.relative_to(ROOT) for path in SOURCES.glob(name)}}, "src/kfree")
     if name.startswith("kfree."):
         path = Path(inspect.getsourcefile(inspect.unwrap(_attribute(name))))
         return (SOURCES / path.relative_to(Path(kfree.__file__).parent)).relative_to(ROOT)

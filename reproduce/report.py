@@ -111,7 +111,7 @@ def _made(found, experiment):
     if not experiment.cells:
         return f"Made {', '.join([*_when(made), _where(made), code])}."
     cells = provenance_of(experiment.cells)
-    source = f"the {len(cells):,} kept cells of {experiment.cells}.csv, made {_cells_made(cells)}"
+    source = f"cells of {experiment.cells}.csv, which keeps {len(cells):,}, made {_cells_made(cells)}"
     return f"Put together {', '.join([*_when(made), code])}, from {source}."
 
 

@@ -112,7 +112,7 @@ def _kd_tree_line(N, D, τ):
     )
     case = f"N={N}, D={D}, τ={τ:g}"
     note = f"against kfree's own pass over all rows, {brute:.2g} s; the paper's peer is a plain loop"
-    return Line(case, "BKM + kd-tree", "speed-up", SPEED_UPS.get(case), brute / tree, goal="highest", note=note)
+    return Line(case, "BKM + kd-tree", "speed-up", SPEED_UPS.get(case), brute / tree, goal="highest", note=note, n=1)
 
 
 def _seconds_of_updates(engine, rule, enough=0.5):

@@ -202,8 +202,8 @@ def test_the_sampler_agrees_with_dp_means_more_and_more():
     assert ours[0] < 0.2 < 0.95 < ours[-1]
 
 
-def test_the_papers_penalties_of_the_hdp_are_near_those_of_the_text():
-    """On the paper's own example λ_g is about 0.65."""
+def test_global_penalties_by_the_rule_of_the_paper_are_those_of_the_errata():
+    """On data made as in §6.3, λ_g by the rule of §6.1 is about 0.65."""
     found = [section6_3.paper_penalties(*[section6_3.data_sets(seed)[i] for i in (0, 2)]) for seed in range(4)]
     assert np.mean([one["lam_global"] for one in found]) == pytest.approx(0.65, rel=0.25)
 

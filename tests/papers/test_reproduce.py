@@ -161,8 +161,8 @@ def test_the_page_says_when_and_where_cells_were_made(tmp_path, monkeypatch, mad
     monkeypatch.setitem(EXPERIMENTS, "odashima/table9", made_up)
     run_main(tmp_path, "odashima/table9")
     run_main(tmp_path, "report")
-    said = "from the 2 kept cells of table.csv, made from 2026-01-01 to 2026-01-02, at commits c0, c1, on A, or on a "
-    said += "machine that was not noted; 1 of them carry no hash of their code."
+    said = "from cells of table.csv, which keeps 2, made from 2026-01-01 to 2026-01-02, at commits c0, c1, on A, or on "
+    said += "a machine that was not noted; 1 of them carry no hash of their code."
     assert said in (tmp_path / "page.md").read_text()
 
 
