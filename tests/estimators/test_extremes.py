@@ -107,6 +107,8 @@ def test_a_penalty_below_the_rounding_of_kernel_values_is_refused():
     with pytest.raises(ValueError, match=r"lam=0.1 asks for clusters .* a larger lam"):
         KernelDPMeans(lam=0.1, kernel="linear").fit(X)
     assert KernelDPMeans(lam=1e6, kernel="linear").fit(X).n_clusters_ == 2
+    X[20:] -= 1e9  # kernel values of these rows are small, so a far row takes no digits from them
+    assert KernelDPMeans(lam=0.1, kernel=lambda a, b: float(a @ b)).fit(np.vstack([X, [[1e9]]])).n_clusters_ == 21
 
 
 @pytest.mark.parametrize("affinity", ["rbf", "nearest_neighbors"])

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import pdist
 
 from kfree.core.fields import PerCluster, RowsKept
 from kfree.core.label_order import ranks
@@ -58,9 +57,9 @@ class KernelModel:
         n_rows, known = rows.shape[0], None if kernel.precomputed else rows
         centres = result.state.sites.centres[order]
         coefficients, sq_norms = sp.csr_array(centres[:, :n_rows]), DUAL.sq_norms(centres)
-        points = spanned(centres[:, :n_rows] @ centres[:, n_rows:].T)[1]
-        own = _with_itself(kernel, rows)
-        _require_told_apart(points, own, result.objective.lam)
+        own, products = _with_itself(kernel, rows), centres[:, :n_rows] @ centres[:, n_rows:].T
+        _require_told_apart(products, own, ranks(order)[result.labels], result.objective.lam)
+        points = spanned(products)[1]
         bare = cls(kernel, known, coefficients, sq_norms, points, Spreads(sq_norms, sq_norms))
         parts = [(places, offsets) for places, _, offsets in bare.offsets(rows)]
         labels = _as_predicted([offsets for _, offsets in parts], ranks(order)[result.labels])
@@ -100,16 +99,19 @@ class KernelModel:
             yield places, values, self.sq_norms - 2 * (self.coefficients @ values.T).T
 
 
-def _require_told_apart(centres: Floats, own: Floats, lam: float) -> None:
-    """Raise if two centres are closer than rounding errors of squared distances; ``own`` are κ(x, x) of all rows."""
-    if len(centres) == 1:
-        return
-    known, closest = ROUNDING * float(np.abs(own).max()), float(pdist(centres, "sqeuclidean").min())
-    if closest <= known:
+def _require_told_apart(products: Floats, own: Floats, labels: Labels, lam: float) -> None:
+    """Raise if two centres with these inner products are closer than rounding errors; ``own`` (n,) are κ(x, x)."""
+    sq_norms, largest = products.diagonal(), np.zeros(len(products))
+    np.maximum.at(largest, labels, np.abs(own))
+    sq_gaps = sq_norms[:, None] + sq_norms - 2 * products
+    np.fill_diagonal(sq_gaps, np.inf)
+    known = ROUNDING * np.maximum.outer(largest, largest)
+    if (sq_gaps <= known).any():
+        one = np.unravel_index(np.argmin(sq_gaps / np.maximum(known, np.finfo(np.float64).tiny)), known.shape)
         raise ValueError(
-            f"lam={lam:g} asks for clusters whose centres are a squared distance of {closest:.3g} apart. Squared "
-            f"distances are differences of kernel values, which float64 knows up to {known:.3g} here. Give a larger "
-            "lam, centre X, scale it, or use another kernel."
+            f"lam={lam:g} asks for clusters whose centres are a squared distance of {max(sq_gaps[one], 0.0):.3g} "
+            f"apart. Squared distances are differences of kernel values, which float64 knows up to {known[one]:.3g} "
+            "here. Give a larger lam, centre X, scale it, or use another kernel."
         )
 
 
