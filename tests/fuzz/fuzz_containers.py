@@ -73,7 +73,10 @@ def mixed_frame(rows):
 
 
 def nullable_frame(rows):
-    return pd.DataFrame(_float64(rows)).astype("Float64").mask(pd.DataFrame(_float64(rows)) == 1.0)
+    columns = np.ascontiguousarray(_float64(rows).T)
+    gaps = (columns == 1.0) | np.isnan(columns)
+    arrays = {j: pd.arrays.FloatingArray(*pair) for j, pair in enumerate(zip(columns, gaps, strict=True))}
+    return pd.DataFrame(arrays, index=range(len(rows)))
 
 
 def named_frame(rows):
