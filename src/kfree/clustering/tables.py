@@ -55,10 +55,11 @@ class FrameTable:
 
     def __init__(self, frame: Any):
         require_computed(frame)
+        frame = in_chunks(frame)
         for size, what in zip(frame.shape, ("rows", "columns"), strict=True):
             if not size:
                 raise ValueError(f"{self.title} has no {what}; give a table with at least one.")
-        self._frame = with_texts(in_chunks(frame))
+        self._frame = with_texts(frame)
         require_distinct_names(self._frame, self.title)
         self.names, self.n_rows = names_of(self._frame), int(frame.shape[0])
 
