@@ -10,6 +10,7 @@ import triton
 
 from kfree.core.frame import Frame
 from kfree.engines.gpu.device import EXACT, n_programs
+from kfree.engines.gpu.kernels.lengths import row_lengths
 from kfree.engines.gpu.kernels.quantize import largest_coordinates, quantize
 
 # Multiples of the step that fit in a byte, on either side of zero.
@@ -109,10 +110,9 @@ def width_of(n_features: int) -> int:
 
 
 def _lengths(X: torch.Tensor) -> torch.Tensor:
-    """Row lengths, scaled by the largest value so that nothing overflows; columns are added in order."""
-    largest = X.abs().amax(dim=1).double()
-    scale, total = torch.where(largest > 0, largest, 1.0), torch.zeros_like(largest)
-    for column in range(X.shape[1]):
-        share = X[:, column].double() / scale
-        total = total + share * share
-    return largest * torch.sqrt(total)
+    """The lengths of all rows, by a kernel: torch's square root on a CPU is not rounded correctly."""
+    found, rows_at_once = torch.empty(len(X), dtype=torch.float64, device=X.device), 64
+    row_lengths[(triton.cdiv(len(X), rows_at_once),)](
+        X, found, *X.shape, *X.stride(), BLOCK_ROWS=rows_at_once, num_warps=4, **EXACT
+    )
+    return found

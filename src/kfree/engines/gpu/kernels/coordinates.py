@@ -53,12 +53,12 @@ def sq_dist_to(
             z = coordinate_tile(X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT)
             inside = mask[:, None] & (column < d)[None, :]
             gap = z - tl.load(centres + site[:, None] * d + column[None, :], mask=inside, other=0.0)
-            total = _in_order(total, gap * gap, BLOCK_ROWS)
+            total = in_order(total, gap * gap, BLOCK_ROWS)
     return total
 
 
 @triton.jit
-def _in_order(total, terms, BLOCK_ROWS: tl.constexpr):
+def in_order(total, terms, BLOCK_ROWS: tl.constexpr):
     """Adds the 16 columns of a tile, one after the other: a reduction would choose an order of its own.
 
     Each split halves the columns, by their last bit, so that the last ones are single columns in bit-reversed order.
