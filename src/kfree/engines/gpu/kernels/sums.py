@@ -9,7 +9,7 @@ blocks are skipped.
 import triton
 import triton.language as tl
 
-from kfree.engines.gpu.kernels.coordinates import coordinates
+from kfree.engines.gpu.kernels.coordinates import coordinate, coordinates
 
 # Rows are summed in blocks of 2 to the power of this many.
 BLOCK_BITS = tl.constexpr(11)
@@ -87,6 +87,45 @@ def segment_sums(
         state = _added(state, first_block + (row >> BLOCK_BITS), z)
     spot = (segment % n_groups) * k + segment // n_groups
     tl.store(out + spot.to(tl.int64) * (d + 2) + column, _ended(state), mask=column < d + 2)
+
+
+@triton.jit(do_not_specialize=["n_segments", "n_groups", "k"])
+def block_sums(
+    X, order, rows, coefficient, sq_dist, begin, end, out, anchor, shift, lengths, n_segments, n_groups, k, row_stride,
+    column_stride, D: tl.constexpr, LISTED: tl.constexpr, WEIGHTED: tl.constexpr, MEASURED: tl.constexpr,
+    UNIT: tl.constexpr, SEGMENTS: tl.constexpr,
+):  # fmt: skip
+    """out out (n_groups, k, D + 2), as ``segment_sums``, where a group is one block and columns are few.
+
+    A thread sums a segment, so that no thread is without a column, and none follows the tree.
+    """
+    segment = tl.program_id(0) * SEGMENTS + tl.arange(0, SEGMENTS)
+    exists = segment < n_segments
+    place = tl.load(begin + segment, mask=exists, other=0)
+    n_items = tl.load(end + segment, mask=exists, other=0) - place
+    zero = tl.zeros([SEGMENTS], tl.float64)
+    totals = ()
+    for _ in tl.static_range(D + 2):
+        totals = totals + (zero,)  # noqa: RUF005  Triton has no unpacking
+    for i in range(0, tl.max(n_items)):
+        # Zero is added beyond the end, which changes no sum.
+        live = i < n_items
+        item = tl.load(order + place + i, mask=live, other=0)
+        row = tl.load(rows + item, mask=live, other=0) if LISTED else item
+        length = tl.load(lengths + row, mask=live, other=1.0) if UNIT else zero
+        weight = tl.load(coefficient + item, mask=live, other=0.0) if WEIGHTED else live.to(tl.float64)
+        added = ()
+        for t in tl.static_range(D):
+            z = coordinate(X, row, t, live, anchor, shift, length, row_stride, column_stride, UNIT)
+            added = added + (totals[t] + (weight * z if WEIGHTED else z),)  # noqa: RUF005
+        sse = totals[D]
+        if MEASURED:
+            own = tl.load(sq_dist + item, mask=live, other=0.0)
+            sse = sse + (weight * own if WEIGHTED else own)
+        totals = added + (sse, totals[D + 1] + weight)  # noqa: RUF005
+    spot = ((segment % n_groups) * k + segment // n_groups).to(tl.int64) * (D + 2)
+    for t in tl.static_range(D + 2):
+        tl.store(out + spot + t, totals[t], mask=exists)
 
 
 @triton.jit(do_not_specialize=["n_groups", "first_group", "n_columns"])
