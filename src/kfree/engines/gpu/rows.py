@@ -46,8 +46,13 @@ class DeviceRows:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether a thread reads its rows column by column."""
+        """Whether all columns of a row are read at once."""
         return int(self.n_features) <= FEW_COLUMNS
+
+    @property
+    def width(self) -> int:
+        """Columns that are read at once by those who need them in order, 2 to 16."""
+        return min(16, max(2, int(triton.next_power_of_2(self.n_features))))
 
     @property
     def strides(self) -> tuple[int, int]:

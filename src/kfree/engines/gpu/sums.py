@@ -59,11 +59,11 @@ class Segments:
         out = torch.empty((self.n_groups, self._k, d + 2), dtype=torch.float64, device=rows.device)
         nothing = rows.shift
         if self.levels == 0 and not scalars_only and suits_threads(rows, self._k):
-            n_segments, at_once = self._k * self.n_groups, 64
+            n_segments, at_once = self._k * self.n_groups, 32
             sums.block_sums[(triton.cdiv(n_segments, at_once),)](
                 rows.X, self._order, self._row_numbers, nothing if coefficient is None else coefficient,
                 nothing if sq_dist is None else sq_dist, self._begin, self._end, out, rows.anchor, rows.shift,
-                rows.lengths, n_segments, self.n_groups, self._k, *rows.strides, D=d,
+                rows.lengths, n_segments, self.n_groups, self._k, *rows.strides, D=d, WIDTH=rows.width,
                 LISTED=self._listed is not None, WEIGHTED=coefficient is not None, MEASURED=sq_dist is not None,
                 UNIT=rows.unit, SEGMENTS=at_once, num_warps=2, **EXACT,
             )  # fmt: skip
