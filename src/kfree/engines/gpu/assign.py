@@ -57,18 +57,17 @@ def _rank_narrow(
     sq_dist: torch.Tensor | None,
 ) -> None:
     (k, d), device, scale = centres.shape, rows.device, scale_of(rows)
-    k_padded = triton.cdiv(k, _SITES) * _SITES
-    scaled = torch.empty((d + 1, k_padded), dtype=torch.float32, device=device)
-    addend, at_once = scaled[d], 128
-    scale_sites[(triton.cdiv(k_padded, at_once),)](
-        centres, scaled, addend, k, k_padded, scale, D=d, BLOCK_SITES=at_once, num_warps=4
+    n_tiles, at_once = triton.cdiv(k, _SITES), 32
+    scaled = torch.empty((n_tiles, d + 1, _SITES), dtype=torch.float32, device=device)
+    scale_sites[(triton.cdiv(n_tiles, at_once),)](
+        centres, scaled, k, n_tiles, scale, D=d, BLOCK_SITES=_SITES, TILES=at_once, num_warps=4
     )
     undecided = torch.empty(len(labels), dtype=torch.int64, device=device)
     n_undecided = torch.zeros(1, dtype=torch.int32, device=device)
     rank_narrow[(triton.cdiv(len(labels), _ROWS),)](
-        rows.X, or_other(listed, labels), or_other(own, labels), scaled, addend, centres, labels, at_least,
+        rows.X, or_other(listed, labels), or_other(own, labels), scaled, centres, labels, at_least,
         or_other(sq_dist, centres), undecided, n_undecided, rows.anchor, rows.shift, rows.lengths, len(labels),
-        k_padded, *rows.strides, rounding(d), scale, D=d, WIDTH=rows.width, LISTED=listed is not None,
+        n_tiles, *rows.strides, rounding(d), scale, D=d, WIDTH=rows.width, LISTED=listed is not None,
         EXCLUDE=own is not None, MEASURED=sq_dist is not None, UNIT=rows.unit, BLOCK_ROWS=_ROWS, BLOCK_SITES=_SITES,
         num_warps=_WARPS, **EXACT,
     )  # fmt: skip

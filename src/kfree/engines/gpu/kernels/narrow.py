@@ -10,22 +10,29 @@ from kfree.engines.gpu.kernels.bounds import MARGIN, best_two, bounds
 from kfree.engines.gpu.kernels.coordinates import columns, coordinate_tile, sq_dist_to
 
 
-@triton.jit(do_not_specialize=["k", "k_padded"])
-def scale_sites(centres, scaled, addend, k, k_padded, scale, D: tl.constexpr, BLOCK_SITES: tl.constexpr):
-    """out scaled (D, k_padded): 2·scale·c in float32; addend (k_padded,): −|scale·c|², and −∞ beyond the sites."""
-    site = tl.program_id(0) * BLOCK_SITES + tl.arange(0, BLOCK_SITES)
-    norm = tl.zeros([BLOCK_SITES], tl.float64)
+@triton.jit(do_not_specialize=["k", "n_tiles"])
+def scale_sites(centres, scaled, k, n_tiles, scale, D: tl.constexpr, BLOCK_SITES: tl.constexpr, TILES: tl.constexpr):
+    """out scaled (n_tiles, D + 1, BLOCK_SITES): 2·scale·c of a tile of sites in float32, and their addends.
+
+    These are −|scale·c|², and −∞ beyond the sites. A tile lies together, so that one address leads to all of it.
+    """
+    tile = tl.program_id(0) * TILES + tl.arange(0, TILES)[:, None]
+    lane = tl.arange(0, BLOCK_SITES)[None, :]
+    site, inside = (tile * BLOCK_SITES + lane).to(tl.int64), tile < n_tiles
+    spot = tile.to(tl.int64) * ((D + 1) * BLOCK_SITES) + lane
+    norm = tl.zeros([TILES, BLOCK_SITES], tl.float64)
     for t in tl.static_range(D):
-        c = (scale * tl.load(centres + site.to(tl.int64) * D + t, mask=site < k, other=0.0)).to(tl.float32)
+        c = (scale * tl.load(centres + site * D + t, mask=site < k, other=0.0)).to(tl.float32)
         norm += c.to(tl.float64) * c.to(tl.float64)
-        tl.store(scaled + t * k_padded + site, 2.0 * c, mask=site < k_padded)
-    tl.store(addend + site, tl.where(site < k, -norm, float("-inf")).to(tl.float32), mask=site < k_padded)
+        tl.store(scaled + spot + t * BLOCK_SITES, 2.0 * c, mask=inside)
+    addend = tl.where(site < k, -norm, float("-inf")).to(tl.float32)
+    tl.store(scaled + spot + D * BLOCK_SITES, addend, mask=inside)
 
 
-@triton.jit(do_not_specialize=["n_items", "k_padded"])
+@triton.jit(do_not_specialize=["n_items", "n_tiles"])
 def rank_narrow(
-    X, rows, own, scaled, addend, centres, label, at_least, sq_dist, undecided, n_undecided, anchor, shift, lengths,
-    n_items, k_padded, row_stride, column_stride, rounding, scale,
+    X, rows, own, scaled, centres, label, at_least, sq_dist, undecided, n_undecided, anchor, shift, lengths,
+    n_items, n_tiles, row_stride, column_stride, rounding, scale,
     D: tl.constexpr, WIDTH: tl.constexpr, LISTED: tl.constexpr, EXCLUDE: tl.constexpr, MEASURED: tl.constexpr,
     UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr,
 ):  # fmt: skip
@@ -48,19 +55,21 @@ def rank_narrow(
     first = tl.full([BLOCK_ROWS, BLOCK_SITES], float("-inf"), tl.float32)
     second = tl.full([BLOCK_ROWS, BLOCK_SITES], float("-inf"), tl.float32)
     tile = tl.zeros([BLOCK_ROWS, BLOCK_SITES], tl.int32)
-    for begin in range(0, k_padded, BLOCK_SITES):
-        site = (begin + lane)[None, :]
-        score = tl.broadcast_to(tl.load(addend + site), [BLOCK_ROWS, BLOCK_SITES])
+    for number in range(0, n_tiles):
+        sites = scaled + number * ((D + 1) * BLOCK_SITES) + lane[None, :]
+        score = tl.broadcast_to(tl.load(sites + D * BLOCK_SITES), [BLOCK_ROWS, BLOCK_SITES])
         for t in tl.static_range(D):
             # Fused by name: the compiler must not fuse anything in canonical distances.
-            score = tl.fma(x[t], tl.load(scaled + t * k_padded + site), score)
+            score = tl.fma(x[t], tl.load(sites + t * BLOCK_SITES), score)
         if EXCLUDE:
+            site = number * BLOCK_SITES + lane[None, :]
             score = tl.where(site == excluded[:, None], float("-inf"), score)
         second = tl.maximum(second, tl.minimum(first, score))
-        tile = tl.where(score > first, begin, tile)
+        tile = tl.where(score > first, number, tile)
         first = tl.maximum(first, score)
-    best, runner_up, winner = best_two(first, second, tile, lane)
-    winner_norm = -tl.load(addend + winner, mask=mask, other=0.0)
+    best, runner_up, winner = best_two(first, second, tile * BLOCK_SITES, lane)
+    place = (winner // BLOCK_SITES * (D + 1) + D) * BLOCK_SITES + winner % BLOCK_SITES
+    winner_norm = -tl.load(scaled + place, mask=mask, other=0.0)
     least, others = bounds(norm, best, runner_up, winner_norm, 0.0, 0.0, 0.0, rounding)
     in_doubt = (mask & (runner_up >= least)).to(tl.int32)
     tl.store(label + item, winner, mask=mask)
@@ -72,5 +81,5 @@ def rank_narrow(
         tl.store(sq_dist + item, total, mask=mask)
     n_in_doubt = tl.sum(in_doubt)
     if n_in_doubt > 0:
-        place = tl.atomic_add(n_undecided, n_in_doubt) + tl.cumsum(in_doubt, axis=0) - 1
-        tl.store(undecided + place, item, mask=in_doubt > 0)
+        spot = tl.atomic_add(n_undecided, n_in_doubt) + tl.cumsum(in_doubt, axis=0) - 1
+        tl.store(undecided + spot, item, mask=in_doubt > 0)
