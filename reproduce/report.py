@@ -33,7 +33,8 @@ taken as exact); "worse, not tested" that there is one repetition only. What ± 
 and the experiment. Numbers from before there were hashes carry the commit alone. The line under a table says when, at
 which commit and on which machine it was made, and whether that code had changed when this page was written. Long
 tables are put together from cells, which are kept one by one; "by earlier code" in a note means that cells are of
-another version of the code than the table. *Seconds* of a paper were measured on another machine.
+another version of the code than the table. Most changes of kfree change a hash and no number: so all versions of a cell
+are kept, and the line under the table says how many agree. *Seconds* of a paper were measured on another machine.
 
 That both samplers draw from their posteriors is shown in [Baselines](baselines.md), what the papers print wrong in
 [Errata](theory/errata.md), and where each equation is computed in [the map](theory/map.md). The data come from
@@ -112,7 +113,16 @@ def _made(found, experiment):
         return f"Made {', '.join([*_when(made), _where(made), code])}."
     cells = provenance_of(experiment.cells)
     source = f"cells of {experiment.cells}.csv, which keeps {len(cells):,}, made {_cells_made(cells)}"
-    return f"Put together {', '.join([*_when(made), code])}, from {source}."
+    return f"Put together {', '.join([*_when(made), code])}, from {source}.{_made_again(made)}"
+
+
+def _made_again(made):
+    """Whether another version of the code made the same numbers."""
+    if not made.get("made_again"):
+        return ""
+    same = "all" if made["same"] == made["made_again"] else f"{made['same']:,}"
+    said = f"{made['made_again']:,} cells of this table were made by more than one version of the code,"
+    return f" {said} {same} with the same numbers."
 
 
 def _when(made):

@@ -164,6 +164,12 @@ def test_the_page_says_when_and_where_cells_were_made(tmp_path, monkeypatch, mad
     said = "from cells of table.csv, which keeps 2, made from 2026-01-01 to 2026-01-02, at commits c0, c1, on A, or on "
     said += "a machine that was not noted; 1 of them carry no hash of their code."
     assert said in (tmp_path / "page.md").read_text()
+    path = tmp_path / "odashima-table9.full.json"
+    for same, what in ((1234, "all"), (1233, "1,233")):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"made_again": 1234, "same": same}))
+        run_main(tmp_path, "report")
+        said = "1,234 cells of this table were made by more than one version of the code, "
+        assert f"{said}{what} with the same numbers." in (tmp_path / "page.md").read_text()
 
 
 @pytest.mark.parametrize("arguments", [[], ["list"]])
