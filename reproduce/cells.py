@@ -125,10 +125,10 @@ def several(made, wanted, unit):
     there = [one for one in made if one is not None]
     stale = [one["stale"] for one in there if one["stale"]]
     notes = [f"{len(there)} of {wanted} {unit}"] if len(there) != wanted else []
-    notes += [f"{len(stale)} by {EARLIER} ({', '.join(sorted(set(stale)))})"] if stale else []
+    notes += [f"{len(stale)} by {EARLIER}"] if stale else []
     return there, ", ".join(notes)
 
 
 def age_of(cell):
     """What to add to the note of a single cell."""
-    return f", by {EARLIER} ({cell['stale']})" if cell["stale"] else ""
+    return f", by {EARLIER}" if cell["stale"] else ""

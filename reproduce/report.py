@@ -68,15 +68,20 @@ COLUMNS = ["case", "method", "quantity", "paper", "ours", "difference", "verdict
 
 def write_report(folder, path):
     """Write the page from the results in ``folder``; returns its path."""
-    parts = [HEAD]
-    for paper, title in PAPERS.items():
-        parts.append(f"## {title}\n")
-        parts.extend(_section(name, folder, path) for name in EXPERIMENTS if name.startswith(f"{paper}/"))
-    path.write_text("\n".join(parts), encoding="utf-8")
+    path.write_text(page(folder, path.parent), encoding="utf-8")
     return path
 
 
-def _section(name, folder, path):
+def page(folder, place):
+    """The page as text, with links to pictures from the folder ``place``."""
+    parts = [HEAD]
+    for paper, title in PAPERS.items():
+        parts.append(f"## {title}\n")
+        parts.extend(_section(name, folder, place) for name in EXPERIMENTS if name.startswith(f"{paper}/"))
+    return "\n".join(parts)
+
+
+def _section(name, folder, place):
     experiment, found = EXPERIMENTS[name], kept(folder, name)
     lines = [f"### {name}: {experiment.about}\n"]
     if found is None:
@@ -88,7 +93,7 @@ def _section(name, folder, path):
         lines.append(_table([_cells(row) for row in rows], rows[0]["against"]))
     lines.append(f"{_spread(rows)}{_made(found, experiment)}\n")
     if found.picture is not None:
-        lines.append(f"![{experiment.about}]({os.path.relpath(found.picture, path.parent)})\n")
+        lines.append(f"![{experiment.about}]({os.path.relpath(found.picture, place)})\n")
     if experiment.explanation:
         lines.append(f"{experiment.explanation}\n")
     return "\n".join(lines)

@@ -33,6 +33,16 @@ def test_all_texts_and_all_experiments_are_on_the_map():
     assert {name for entry in ENTRIES for name in entry.get("experiments", [])} == set(EXPERIMENTS)
 
 
+@pytest.mark.parametrize(("text", "n_equations"), [("KJ", 3), ("KW", 51), ("OD", 10)])
+def test_all_numbered_equations_are_on_the_map(text, n_equations):
+    found = set()
+    for entry in ENTRIES:
+        if entry["text"] == text:
+            for first, last in re.findall(r"Eq\. (\d+)(?:–(\d+))?", entry["place"]):
+                found |= set(range(int(first), int(last or first) + 1))
+    assert found == set(range(1, n_equations + 1))
+
+
 def test_the_page_is_up_to_date():
     assert texts_map.PAGE.read_text() == texts_map.page(), "run: python -m reproduce map"
 
