@@ -13,6 +13,8 @@ import time
 from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
+
 from reproduce import provenance
 from reproduce.code import code_of
 
@@ -21,13 +23,15 @@ EARLIER = "earlier code"
 HEAD = ("code", *provenance.FIELDS)
 # What differs from run to run.
 TIMES = {"seconds"}
+# Numbers are called the same if they differ relatively by less than this.
+SAME = 1e-9
 
 
 class Clock:
     """How long a run may make cells, and which share of the stale ones.
 
     ``n_left_out`` counts what was not made for that, ``n_again`` the cells that several versions of the code have made,
-    ``n_same`` those of them that have the same numbers by all versions.
+    ``n_same`` those of them that have the same numbers, to nine digits, by all versions.
     """
 
     def __init__(self):
@@ -51,9 +55,11 @@ class Clock:
 
     def count(self, versions):
         """Note whether the versions of a cell have the same numbers; times differ from run to run."""
-        numbers = [str([value for name, value in one.items() if name not in TIMES]) for one in versions]
-        self.n_again += len(numbers) > 1
-        self.n_same += len(numbers) > 1 and len(set(numbers)) == 1
+        if len(versions) > 1:
+            first, *others = ([value for name, value in one.items() if name not in TIMES] for one in versions)
+            self.n_again += 1
+            # Libraries round differently on other machines, such as the one that finds principal components.
+            self.n_same += all(np.allclose(first, other, rtol=SAME, atol=0, equal_nan=True) for other in others)
 
 
 CLOCK = Clock()

@@ -127,7 +127,7 @@ def _made_again(made):
         return ""
     same = "all" if made["same"] == made["made_again"] else f"{made['same']:,}"
     said = f"{made['made_again']:,} cells of this table were made by more than one version of the code,"
-    return f" {said} {same} with the same numbers."
+    return f" {said} {same} with the same numbers to nine digits."
 
 
 def _when(made):

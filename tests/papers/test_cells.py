@@ -105,9 +105,9 @@ def test_versions_of_a_cell_are_compared_but_for_their_times(table, code):
         table().get(partial(made, cost, seconds), "slow", seed)
     assert (cells.CLOCK.n_again, cells.CLOCK.n_same) == (0, 0)
     code["hash"] = "bbb"
-    for cost, seconds, seed in ((float("nan"), 5, 0), (2.5, 1, 1)):
+    for cost, seconds, seed in ((float("nan"), 5, 0), (2.0 + 1e-8, 1, 1), (3.0 + 1e-14, 2, 2)):
         table().get(partial(made, cost, seconds), "slow", seed)
-    assert (cells.CLOCK.n_again, cells.CLOCK.n_same) == (2, 1)
+    assert (cells.CLOCK.n_again, cells.CLOCK.n_same) == (3, 2)
 
 
 def test_out_of_time_kept_cells_are_shown_and_the_table_is_called_a_part(table, tmp_path, monkeypatch, capsys):

@@ -169,7 +169,7 @@ def test_the_page_says_when_and_where_cells_were_made(tmp_path, monkeypatch, mad
         path.write_text(json.dumps(json.loads(path.read_text()) | {"made_again": 1234, "same": same}))
         run_main(tmp_path, "report")
         said = "1,234 cells of this table were made by more than one version of the code, "
-        assert f"{said}{what} with the same numbers." in (tmp_path / "page.md").read_text()
+        assert f"{said}{what} with the same numbers to nine digits." in (tmp_path / "page.md").read_text()
 
 
 @pytest.mark.parametrize("arguments", [[], ["list"]])
