@@ -56,6 +56,14 @@ def test_errata_lead_to_tests_that_exist():
         assert found.as_posix() == path
 
 
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_texts_are_cited(text):
+    cited = (texts_map.ROOT / "CITATION.cff").read_text()
+    authors = re.split(r" \(|, k-means", TEXTS[text])[0]
+    for author in re.split(r", | & ", authors):
+        assert f"family-names: {author}," in cited
+
+
 @pytest.mark.parametrize("name", ["kfree.DPMeanz", "kfree.baselines.nothing", "NoSuchClass", "DPMeansObjective.lie"])
 def test_a_name_that_is_nowhere_is_an_error(name):
     with pytest.raises(LookupError, match=re.escape(name)):
