@@ -173,7 +173,7 @@ def _how_many_worse(rows):
     certain = sum(row["verdict"] == WORSE for row in rows)
     if not compared:
         return ""
-    said = f"Worse than the {rows[0]['against']} in {worse} of {compared} lines that can be"
+    said = f"Worse than the {rows[0]['against']} in {worse} of {compared} lines that can be compared"
     return f"{said}, by more than chance in {certain}." if worse else f"{said}."
 
 
@@ -182,7 +182,7 @@ def _table(rows, against):
     body = [
         [against if head == "paper" else head for head in heads],
         ["---"] * len(heads),
-        *([row[head] for head in heads] for row in rows),
+        *([row[head].replace("|", "\\|") for head in heads] for row in rows),
     ]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in body) + "\n"
 

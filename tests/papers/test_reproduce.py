@@ -123,7 +123,7 @@ def test_all_goes_on_where_data_are_missing_and_lists_what_was_not_run(tmp_path,
         assert len(list(csv.DictReader(file))) == 2
     page = (tmp_path / "page.md").read_text()
     assert "Not run yet: `python -m reproduce odashima/table8`" in page
-    assert "Size: quick. Worse than the paper in 1 of 2 lines that can be, by more than chance in 1." in page
+    assert "Size: quick. Worse than the paper in 1 of 2 lines that can be compared, by more than chance in 1." in page
     assert "| a | fast | cost | 1.23 | 1.2349 ± 0.01 | +0.4% |  | 2 |  |" in page
     assert "Because." in page
 
@@ -133,7 +133,7 @@ def test_the_page_shows_a_full_run_rather_than_a_quick_one(tmp_path, made_up_exp
         run_main(tmp_path, "odashima/table9", size)
     run_main(tmp_path, "report")
     page = (tmp_path / "page.md").read_text()
-    assert "Size: full. Worse than the paper in 2 of 3 lines that can be, by more than chance in 1." in page
+    assert "Size: full. Worse than the paper in 2 of 3 lines that can be compared, by more than chance in 1." in page
     assert "± is half the width of the 95 % confidence interval of a mean. Made on " in page
 
 
