@@ -44,7 +44,7 @@ def main(arguments=None):
     # One name is run as published unless --quick is given; everything together only with --full.
     size = "quick" if options.quick or (everything and not options.full) else "full"
     not_run = {}
-    CLOCK.start(options.minutes)
+    CLOCK.start(options.minutes, options.again)
     for name in chosen:
         try:
             refuse_to_fetch(name, options.fetch)
@@ -78,6 +78,13 @@ def _parser():
         default=math.inf,
         help="start no further part of a long table after this time; what is kept is shown, a later run goes on",
     )
+    parser.add_argument(
+        "--again",
+        type=_share,
+        default=1.0,
+        metavar="SHARE",
+        help="of the kept cells of earlier code, make only this share again, drawn at random; 0 makes what is missing",
+    )
     parser.add_argument("--fetch", action="store_true", help="download data sets that are not at hand")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="folder for CSV and PNG files")
     parser.add_argument("--report", type=Path, default=REPORT, help="the page that all and report write")
@@ -89,6 +96,13 @@ def _minutes(text):
     if not minutes > 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes > 0")
     return minutes
+
+
+def _share(text):
+    share = float(text)
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1")
+    return share
 
 
 def matching(name):
@@ -118,14 +132,16 @@ def refuse_to_fetch(name, may_fetch):
 def run(name, folder, size):
     """Run one experiment, print its table and keep it as CSV and PNG."""
     print(f"\n{name} ({size}): {EXPERIMENTS[name].about}\n", flush=True)
-    left_out, started = CLOCK.n_left_out, time.process_time()
+    CLOCK.forget()
+    started = time.process_time()
     result = EXPERIMENTS[name].run(size == "quick")
     seconds = time.process_time() - started
-    if left_out := CLOCK.n_left_out - left_out:
-        print(f"Out of time: {left_out} parts of this table are missing.\n")
+    if CLOCK.n_left_out:
+        print(f"Not made in this run: {CLOCK.n_left_out} parts of this table.\n")
         size = "part"
     print(as_text(result.lines))
-    print("\nAlso in", *keep(result, folder, name, size, EXPERIMENTS[name].run))
+    again = {"made_again": CLOCK.n_again, "same": CLOCK.n_same} if CLOCK.n_again else {}
+    print("\nAlso in", *keep(result, folder, name, size, EXPERIMENTS[name].run, **again))
     print(f"{seconds:.0f} s of processor time", flush=True)
 
 

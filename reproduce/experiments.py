@@ -35,6 +35,7 @@ FIGURE_2C = (
     "near and one far it is many times as wide. The lam path minimises the cost for every penalty, and has a wide "
     "interval in all three layouts."
 )
+FIGURE_2D = "A picture without numbers: the rows of one data set of §6.3, coloured by the Gaussian that they came from."
 LIMIT = (
     "α = (1 + ρ/σ)^(d/2)·exp(−λ/(2σ)) as in §3.1, λ = 20, fifteen sweeps from one cluster on the three Gaussians "
     "of Fig. 2a. The agreement grows as σ falls. It does not become 1 on all data sets: a row that is alone in "
@@ -67,14 +68,13 @@ KW_TABLE_1 = (
     "columns (table1-well-separated), so here the closest pair is exactly τ·√D deviations apart, and deviations "
     "are uniform from 0.2 to 1 of the largest: one of six readings that come about equally near to the paper's "
     "numbers (table1-generators). *G-means* splits what is not Gaussian along an axis: overlapping Gaussians of "
-    "different widths. So small τ gives more than ten clusters with 1,000 rows or more (in many columns on the few "
-    "data sets that were computed), and fewer than ten with 100 rows; its critical value is not printed. *k-means+BIC* "
+    "different widths. So the smallest τ gives more than ten clusters with 1,000 rows or more, but for 1,000 rows in "
+    "32 columns, and fewer than ten with 100 rows; its critical value is not printed. *k-means+BIC* "
     "counts k·D + k parameters. *MoG+BIC* adds a millionth of the mean variance to covariances; how the paper "
     "treated singular ones is not said. *BKM* and *VBMG* have the prior of Eq. 21, whose d_small comes from the "
     'narrowest Gaussian (table1-readings, table1-prior). "BKM, published search" is the box of §6; "BKM" goes on '
     "from there and ends with more clusters where that lowers the free energy. *CGibbs* ran for 300 sweeps from "
-    "one cluster; the paper does not say for how long. Lines without a number have not been computed on these "
-    "data yet."
+    "one cluster; the paper does not say for how long."
 )
 GENERATORS = (
     "The mean over cases and methods of |log(clusters found / the paper's)|, one data set a case: 0 would be the "
@@ -151,7 +151,7 @@ EXPERIMENTS = {
     "kulis-jordan/figure2a": Experiment("DP-means on three Gaussians", three_gaussians.figure2a, FIGURE_2A),
     "kulis-jordan/figure2b": Experiment("Gibbs sampling on three Gaussians", three_gaussians.figure2b, FIGURE_2B),
     "kulis-jordan/figure2c": Experiment("clusters over lam on three Gaussians", three_gaussians.figure2c, FIGURE_2C),
-    "kulis-jordan/figure2d": Experiment("one of fifty small data sets", section6_3.figure2d),
+    "kulis-jordan/figure2d": Experiment("one of fifty small data sets", section6_3.figure2d, FIGURE_2D),
     "kulis-jordan/limit": Experiment("Gibbs sampling becomes DP-means as σ → 0", limit.result, LIMIT),
     "kulis-jordan/table1": Experiment(
         "agreement with the classes of eight UCI sets",

@@ -33,7 +33,8 @@ taken as exact); "worse, not tested" that there is one repetition only. What ± 
 and the experiment. Numbers from before there were hashes carry the commit alone. The line under a table says when, at
 which commit and on which machine it was made, and whether that code had changed when this page was written. Long
 tables are put together from cells, which are kept one by one; "by earlier code" in a note means that cells are of
-another version of the code than the table. *Seconds* of a paper were measured on another machine.
+another version of the code than the table. Most changes of kfree change a hash and no number: so all versions of a cell
+are kept, and the line under the table says how many agree. *Seconds* of a paper were measured on another machine.
 
 That both samplers draw from their posteriors is shown in [Baselines](baselines.md), what the papers print wrong in
 [Errata](theory/errata.md), and where each equation is computed in [the map](theory/map.md). The data come from
@@ -67,15 +68,20 @@ COLUMNS = ["case", "method", "quantity", "paper", "ours", "difference", "verdict
 
 def write_report(folder, path):
     """Write the page from the results in ``folder``; returns its path."""
-    parts = [HEAD]
-    for paper, title in PAPERS.items():
-        parts.append(f"## {title}\n")
-        parts.extend(_section(name, folder, path) for name in EXPERIMENTS if name.startswith(f"{paper}/"))
-    path.write_text("\n".join(parts), encoding="utf-8")
+    path.write_text(page(folder, path.parent), encoding="utf-8")
     return path
 
 
-def _section(name, folder, path):
+def page(folder, place):
+    """The page as text, with links to pictures from the folder ``place``."""
+    parts = [HEAD]
+    for paper, title in PAPERS.items():
+        parts.append(f"## {title}\n")
+        parts.extend(_section(name, folder, place) for name in EXPERIMENTS if name.startswith(f"{paper}/"))
+    return "\n".join(parts)
+
+
+def _section(name, folder, place):
     experiment, found = EXPERIMENTS[name], kept(folder, name)
     lines = [f"### {name}: {experiment.about}\n"]
     if found is None:
@@ -87,7 +93,7 @@ def _section(name, folder, path):
         lines.append(_table([_cells(row) for row in rows], rows[0]["against"]))
     lines.append(f"{_spread(rows)}{_made(found, experiment)}\n")
     if found.picture is not None:
-        lines.append(f"![{experiment.about}]({os.path.relpath(found.picture, path.parent)})\n")
+        lines.append(f"![{experiment.about}]({os.path.relpath(found.picture, place)})\n")
     if experiment.explanation:
         lines.append(f"{experiment.explanation}\n")
     return "\n".join(lines)
@@ -112,7 +118,16 @@ def _made(found, experiment):
         return f"Made {', '.join([*_when(made), _where(made), code])}."
     cells = provenance_of(experiment.cells)
     source = f"cells of {experiment.cells}.csv, which keeps {len(cells):,}, made {_cells_made(cells)}"
-    return f"Put together {', '.join([*_when(made), code])}, from {source}."
+    return f"Put together {', '.join([*_when(made), code])}, from {source}.{_made_again(made)}"
+
+
+def _made_again(made):
+    """Whether another version of the code made the same numbers."""
+    if not made.get("made_again"):
+        return ""
+    same = "all" if made["same"] == made["made_again"] else f"{made['same']:,}"
+    said = f"{made['made_again']:,} cells of this table were made by more than one version of the code,"
+    return f" {said} {same} with the same numbers to nine digits."
 
 
 def _when(made):
@@ -158,7 +173,7 @@ def _how_many_worse(rows):
     certain = sum(row["verdict"] == WORSE for row in rows)
     if not compared:
         return ""
-    said = f"Worse than the {rows[0]['against']} in {worse} of {compared} lines that can be"
+    said = f"Worse than the {rows[0]['against']} in {worse} of {compared} lines that can be compared"
     return f"{said}, by more than chance in {certain}." if worse else f"{said}."
 
 
@@ -167,7 +182,7 @@ def _table(rows, against):
     body = [
         [against if head == "paper" else head for head in heads],
         ["---"] * len(heads),
-        *([row[head] for head in heads] for row in rows),
+        *([row[head].replace("|", "\\|") for head in heads] for row in rows),
     ]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in body) + "\n"
 

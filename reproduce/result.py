@@ -46,8 +46,11 @@ class Kept:
     made: dict
 
 
-def keep(result, folder, name, size, run):
-    """Write lines as CSV with all digits, the figure as PNG, and what ``run`` made them as JSON; returns the paths."""
+def keep(result, folder, name, size, run, **about):
+    """Write lines as CSV with all digits, the figure as PNG, and what ``run`` made them as JSON; returns the paths.
+
+    ``about`` is kept beside the hash of the code.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{name.replace('/', '-')}.{size}"
     paths = [folder / f"{stem}.csv", folder / f"{stem}.json"]
@@ -55,7 +58,7 @@ def keep(result, folder, name, size, run):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(FIELDS)
         writer.writerows([getattr(line, name) for name in FIELDS] for line in result.lines)
-    made = {"code": code_of(run)} | provenance()
+    made = {"code": code_of(run)} | provenance() | about
     paths[1].write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if result.figure is not None:
         paths.append(folder / f"{stem}.png")

@@ -1,6 +1,6 @@
 """DPMeans with divergences: all partitions of few rows, weights as copies, sparse rows, ends of domains, refusals."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -53,6 +53,26 @@ def topics(rng, k=5, d=30, n=600, least=20, most=200):
     shares = rng.dirichlet(np.full(d, 0.3), size=k)
     truth = rng.integers(k, size=n)
     return np.array([rng.multinomial(rng.integers(least, most), shares[c]) for c in truth]).astype(float), truth
+
+
+def shares(rng, k=5, d=15, n=300, concentration=10):
+    """Rows of Dirichlet distributions about the shares of clusters."""
+    centres, truth = rng.dirichlet(np.full(d, 0.5), size=k) + 1e-3, rng.integers(k, size=n)
+    return np.array([rng.dirichlet(concentration * centres[c] / centres[c].sum()) for c in truth]), truth
+
+
+@pytest.mark.parametrize("drawn", [partial(topics, d=15, n=300, least=20, most=21), shares], ids=["counts", "shares"])
+def test_counts_and_shares_agree_more_with_kl_than_with_distances(drawn, rng):
+    """Means over draws; distances have raw and standardised columns, and all are told the number of clusters."""
+    found = []
+    for _ in range(2):
+        X, truth = drawn(rng)
+        standardised = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
+        rivals = [("kl", X)] + [(metric, data) for metric in ("euclidean", "cosine") for data in (X, standardised)]
+        labels = [DPMeans(metric=metric, target_k=5).fit(data).labels_ for metric, data in rivals]
+        found.append([normalized_mutual_info_score(truth, one) for one in labels])
+    kl, *others = np.mean(found, axis=0)
+    assert kl > max(others)
 
 
 @pytest.mark.parametrize("metric", METRICS)

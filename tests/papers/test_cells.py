@@ -3,6 +3,7 @@
 import csv
 from datetime import date
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,8 +80,34 @@ def test_out_of_time_the_latest_cell_of_other_code_is_shown_and_said_to_be_stale
     stale, missing = (table().get(partial(never), "slow", seed) for seed in (0, 1))
     assert stale == {"cost": 2.0, "seconds": 0.0, "stale": "ccc"}
     assert missing is None
-    assert cells.age_of(stale) == ", by earlier code (ccc)"
-    assert cells.several([stale, missing], 2, "fits") == ([stale], "1 of 2 fits, 1 by earlier code (ccc)")
+    assert cells.age_of(stale) == ", by earlier code"
+    assert cells.several([stale, missing], 2, "fits") == ([stale], "1 of 2 fits, 1 by earlier code")
+
+
+def test_a_share_of_the_stale_cells_is_made_again_and_all_that_are_missing(table, code, monkeypatch):
+    monkeypatch.setattr(cells, "provenance", SimpleNamespace(provenance=dict))  # which asks git
+    opened = table()
+    for seed in range(200):
+        opened.get(partial(made, 1, 0), "slow", seed)
+    code["hash"] = "bbb"
+    for again, least, most in ((0.0, 0, 0), (0.25, 30, 70)):
+        cells.CLOCK.start(again=again)
+        found = [opened.get(partial(made, 1, 0), "slow", seed)["stale"] for seed in range(201)]
+        assert found[-1] is None
+        assert least <= found[:-1].count(None) <= most
+        assert found.count("aaa") == cells.CLOCK.n_left_out
+    cells.CLOCK.start()
+
+
+def test_versions_of_a_cell_are_compared_but_for_their_times(table, code):
+    cells.CLOCK.start()
+    for cost, seconds, seed in ((float("nan"), 1, 0), (2.0, 1, 1), (3.0, 1, 2)):
+        table().get(partial(made, cost, seconds), "slow", seed)
+    assert (cells.CLOCK.n_again, cells.CLOCK.n_same) == (0, 0)
+    code["hash"] = "bbb"
+    for cost, seconds, seed in ((float("nan"), 5, 0), (2.0 + 1e-8, 1, 1), (3.0 + 1e-14, 2, 2)):
+        table().get(partial(made, cost, seconds), "slow", seed)
+    assert (cells.CLOCK.n_again, cells.CLOCK.n_same) == (3, 2)
 
 
 def test_out_of_time_kept_cells_are_shown_and_the_table_is_called_a_part(table, tmp_path, monkeypatch, capsys):
@@ -92,11 +119,18 @@ def test_out_of_time_kept_cells_are_shown_and_the_table_is_called_a_part(table, 
     table().get(partial(made, 5, 1), "slow", 0)
     options = ["odashima/table9", "--out", str(tmp_path)]
     runner.main([*options, "--minutes", "1e-9"])
-    assert "Out of time: 1 parts of this table are missing." in capsys.readouterr().out
+    assert "Not made in this run: 1 parts of this table." in capsys.readouterr().out
     assert "5.0" in (tmp_path / "odashima-table9.part.csv").read_text()
     assert "1 of 2" in (tmp_path / "odashima-table9.part.csv").read_text()
     runner.main(options)
     assert "1 of 2" not in (tmp_path / "odashima-table9.full.csv").read_text()
+
+
+@pytest.mark.parametrize("share", ["-0.1", "1.5", "nan", "half"])
+def test_a_share_lies_between_0_and_1(share, capsys):
+    with pytest.raises(SystemExit):
+        runner.main(["odashima/table5", "--again", share])
+    assert "--again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("minutes", ["0", "-1", "nan", "soon"])

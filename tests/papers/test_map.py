@@ -33,6 +33,16 @@ def test_all_texts_and_all_experiments_are_on_the_map():
     assert {name for entry in ENTRIES for name in entry.get("experiments", [])} == set(EXPERIMENTS)
 
 
+@pytest.mark.parametrize(("text", "n_equations"), [("KJ", 3), ("KW", 51), ("OD", 10)])
+def test_all_numbered_equations_are_on_the_map(text, n_equations):
+    found = set()
+    for entry in ENTRIES:
+        if entry["text"] == text:
+            for first, last in re.findall(r"Eq\. (\d+)(?:–(\d+))?", entry["place"]):
+                found |= set(range(int(first), int(last or first) + 1))
+    assert found == set(range(1, n_equations + 1))
+
+
 def test_the_page_is_up_to_date():
     assert texts_map.PAGE.read_text() == texts_map.page(), "run: python -m reproduce map"
 
@@ -44,6 +54,14 @@ def test_errata_lead_to_tests_that_exist():
     for name, path in linked:
         found = texts_map.file_of_test(f"{Path(path).name}::{name}")
         assert found.as_posix() == path
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_texts_are_cited(text):
+    cited = (texts_map.ROOT / "CITATION.cff").read_text()
+    authors = re.split(r" \(|, k-means", TEXTS[text])[0]
+    for author in re.split(r", | & ", authors):
+        assert f"family-names: {author}," in cited
 
 
 @pytest.mark.parametrize("name", ["kfree.DPMeanz", "kfree.baselines.nothing", "NoSuchClass", "DPMeansObjective.lie"])

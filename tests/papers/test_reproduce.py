@@ -123,7 +123,7 @@ def test_all_goes_on_where_data_are_missing_and_lists_what_was_not_run(tmp_path,
         assert len(list(csv.DictReader(file))) == 2
     page = (tmp_path / "page.md").read_text()
     assert "Not run yet: `python -m reproduce odashima/table8`" in page
-    assert "Size: quick. Worse than the paper in 1 of 2 lines that can be, by more than chance in 1." in page
+    assert "Size: quick. Worse than the paper in 1 of 2 lines that can be compared, by more than chance in 1." in page
     assert "| a | fast | cost | 1.23 | 1.2349 ± 0.01 | +0.4% |  | 2 |  |" in page
     assert "Because." in page
 
@@ -133,7 +133,7 @@ def test_the_page_shows_a_full_run_rather_than_a_quick_one(tmp_path, made_up_exp
         run_main(tmp_path, "odashima/table9", size)
     run_main(tmp_path, "report")
     page = (tmp_path / "page.md").read_text()
-    assert "Size: full. Worse than the paper in 2 of 3 lines that can be, by more than chance in 1." in page
+    assert "Size: full. Worse than the paper in 2 of 3 lines that can be compared, by more than chance in 1." in page
     assert "± is half the width of the 95 % confidence interval of a mean. Made on " in page
 
 
@@ -164,6 +164,12 @@ def test_the_page_says_when_and_where_cells_were_made(tmp_path, monkeypatch, mad
     said = "from cells of table.csv, which keeps 2, made from 2026-01-01 to 2026-01-02, at commits c0, c1, on A, or on "
     said += "a machine that was not noted; 1 of them carry no hash of their code."
     assert said in (tmp_path / "page.md").read_text()
+    path = tmp_path / "odashima-table9.full.json"
+    for same, what in ((1234, "all"), (1233, "1,233")):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"made_again": 1234, "same": same}))
+        run_main(tmp_path, "report")
+        said = "1,234 cells of this table were made by more than one version of the code, "
+        assert f"{said}{what} with the same numbers to nine digits." in (tmp_path / "page.md").read_text()
 
 
 @pytest.mark.parametrize("arguments", [[], ["list"]])

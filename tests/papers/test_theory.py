@@ -81,6 +81,18 @@ def test_the_best_number_of_clusters_is_a_staircase_in_lam(rng):
         assert at.min() >= max(before, default=0.0) * 0.99
 
 
+def test_lemma_5_1_the_objective_is_a_trace(rng):
+    """J = tr K − tr(Yᵀ(K − λI)Y) with K = XXᵀ and Y the normalised indicators, for all partitions of five rows."""
+    X, lam = rng.normal(size=(5, 2)), 0.7
+    K = X @ X.T
+    for labels in partitions(5):
+        k = labels.max() + 1
+        indicators = (labels[:, None] == np.arange(k)).astype(float)
+        Y = indicators / np.sqrt(indicators.sum(axis=0))
+        cost = sum(((X[labels == c] - X[labels == c].mean(axis=0)) ** 2).sum() + lam for c in range(k))
+        assert np.trace(K) - np.trace(Y.T @ (K - lam * np.eye(5)) @ Y) == pytest.approx(cost)
+
+
 def test_the_lectures_criterion_grows_with_k(rng):
     """Σ_{i≠j} d(c_i, c_j) has k(k − 1) terms: on three clusters it prefers as many as may be."""
     X, _ = blobs(rng, n=150, d=2, k=3, spread=8.0)
