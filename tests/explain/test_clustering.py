@@ -334,6 +334,33 @@ ODD = {
 }
 
 
+@pytest.mark.parametrize("missing", ["drop", "error"])
+def test_nan_in_columns_of_arrow_is_missing(missing):
+    """pandas does not count it as such."""
+    values = pa.array([float("nan"), 5.0, None, *range(27)])
+    frame = pd.DataFrame({"a": MASKED.data[:, 0], "b": pd.arrays.ArrowExtensionArray(values)})
+    if missing == "error":
+        with pytest.raises(ValueError, match=r"missing values in 1 column\(s\): 'b' \(2\); the first is in row 1"):
+            kfree.cluster(frame, k=2, missing=missing)
+        return
+    made = kfree.cluster(frame, k=2, missing=missing)
+    np.testing.assert_array_equal(np.flatnonzero(made.labels < 0), [0, 2])
+
+
+def test_objects_may_be_whole_numbers_and_missing():
+    numbers = np.array([pd.NA, *range(29)], dtype=object)
+    made = kfree.cluster(pd.DataFrame({"a": MASKED.data[:, 0], "b": numbers}), k=2)
+    assert made.preparation.columns == ["a", "b"]
+
+
+def test_frames_of_other_libraries_are_not_taken_for_arrays():
+    frames = pytest.importorskip("dask.dataframe")
+    frame = frames.from_pandas(pd.DataFrame(MASKED.data, columns=["a", "b"]), npartitions=2)
+    with pytest.raises(TypeError, match=r"a dask.DataFrame is no frame of pandas, .*; give X.compute\(\)"):
+        kfree.cluster(frame, k=2)
+    assert kfree.cluster(frame.compute(), k=2).n_clusters == 2
+
+
 @pytest.mark.parametrize("name", ODD)
 def test_odd_columns_are_an_error_that_says_what_they_are(name):
     columns, told = ODD[name]

@@ -15,6 +15,7 @@ from kfree.clustering.tables import opened
 from kfree.core.sphere import require_latitude_first
 from kfree.core.warning import GivenAgain
 from kfree.files.dialect import TextOptions
+from kfree.validation.frames import require_known_frame
 from kfree.validation.parameters import require, require_choice
 
 
@@ -159,6 +160,7 @@ def _rows_of_array(table: Any, named: list[str], prepare: str | None, missing: s
     require(not named, "columns", named, "none for an array, which has no names of columns")
     require(prepare in (None, "none"), "prepare", prepare, "none for an array, which is clustered as it is")
     require(missing in (None, "error"), "missing", missing, "none for an array, in which NaN is an error")
+    require_known_frame(table)  # whose columns would be taken as they are
     X = as_rows(table)
     if X.ndim == 0:
         raise TypeError(f"a {type(table).__name__} is no table; give a data frame, an array or the path of a file.")

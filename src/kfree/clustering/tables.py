@@ -199,7 +199,7 @@ def row_numbers(table: FrameTable | FilesTable, names: Sequence[str]) -> list[st
     left, begin = dict.fromkeys(names, -np.inf), 0
     for batch in table.batches(list(left)) if left else ():
         for name, last in list(left.items()):
-            column = as_numbers(batch[name]) if isinstance(batch, dict) else batch[name]
+            column = as_numbers(batch[name]) if isinstance(batch, dict) else numbers_in(batch, name)
             x = np.asarray(column, dtype=np.float64)
             first = last + 1 if begin else x[0]
             counts = (begin > 0 or first in (0, 1)) and np.array_equal(x, first + np.arange(len(x)))
