@@ -22,7 +22,7 @@ from kfree.files.text import cells_of
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl"}
 _ENDINGS |= {".ndjson": "jsonl", ".xlsx": "xlsx"}
 # Endings of what is not written. A .csv.gz that is not packed is a file that other programs cannot read.
-_OTHER_FORMATS = frozenset(".gz .bz2 .xz .zip .zst .arrow .feather .ipc .npy .npz .xls .ods".split())
+_OTHER_FORMATS = (".gz", ".bz2", ".xz", ".zip", ".zst", ".arrow", ".feather", ".ipc", ".npy", ".npz", ".xls", ".ods")
 _BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 # Spreadsheets take a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

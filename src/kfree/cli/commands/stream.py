@@ -25,7 +25,8 @@ def run(options, console):
     from kfree.cli.tables import files_of, require_apart
     from kfree.clustering.preparation import Preparation
 
-    output, format_ = output_of(options.input, options.output, options.format or ("csv" if options.output is None else None))
+    by_default = "csv" if options.output is None else None
+    output, format_ = output_of(options.input, options.output, options.format or by_default)
     console.output_is_data = output == "-"
     if format_ not in ("csv", "jsonl"):
         raise UsageError("a stream is written as csv or jsonl")
