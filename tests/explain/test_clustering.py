@@ -408,6 +408,20 @@ def test_names_that_are_not_allowed(of_four, names):
         of_four.rename(names)
 
 
+@pytest.mark.parametrize("names", [{0: "Cluster 1"}, {0: "no cluster"}, {1: "a", 2: "a"}])
+def test_no_two_clusters_have_one_name(of_four, names):
+    with pytest.raises(ValueError, match="give another name for each cluster, none of them 'no cluster'"):
+        of_four.rename(names)
+
+
+def test_what_predict_would_ignore(of_four, table):
+    with pytest.raises(ValueError, match="delimiter, decimal, .* are about text files; leave them out"):
+        of_four.predict(table, delimiter=";")
+    made = kfree.cluster(MASKED.data, k=2)
+    with pytest.raises(ValueError, match="unseen='new' is not allowed"):
+        made.predict(MASKED.data, unseen="new")
+
+
 def test_two_opposite_rows_are_one_cluster():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataAdvice)

@@ -1,6 +1,5 @@
 """cluster: a table of any kind is read, prepared, clustered and explained. The command line goes the same way."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from kfree.clustering.fitting import FitOptions, clustered
 from kfree.clustering.frames import is_frame
 from kfree.clustering.result import Clustering, as_rows
 from kfree.clustering.rows import TableRows, prepared
-from kfree.clustering.tables import opened
+from kfree.clustering.tables import is_file, opened, require_about_files
 from kfree.core.sphere import require_latitude_first
 from kfree.core.warning import GivenAgain
 from kfree.files.dialect import TextOptions
@@ -121,8 +120,7 @@ def cluster(
     text = TextOptions.of(
         delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
     )
-    if text != TextOptions() and not _is_file(table):
-        raise ValueError("delimiter, decimal, encoding, header, thousands and na are about text files; leave them out.")
+    require_about_files(table, text)
     require(columns is None or len(columns) > 0, "columns", columns, "names of columns, or None for all")
     remarks: list[str] = []
 
@@ -183,10 +181,4 @@ def _listed(names: Sequence[str]) -> list[str]:
 
 def _is_array(table: Any) -> bool:
     """Whether columns have no names."""
-    return not _is_file(table) and not is_frame(table)
-
-
-def _is_file(table: Any) -> bool:
-    """Whether the table is a path, or a list of paths."""
-    paths = table if isinstance(table, list) else [table]
-    return all(isinstance(one, str | os.PathLike) for one in paths)
+    return not is_file(table) and not is_frame(table)
