@@ -13,7 +13,7 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from kfree import KMeans
+from kfree import DPMeans, KMeans
 
 N_ROWS, PER_ROW, N_COLUMNS = 512, 1024, 4096
 # Blocks of 2¹⁹ values that are more than 2³¹ together.
@@ -55,14 +55,16 @@ def main():
     parser.add_argument("--blocks", type=int, default=N_BLOCKS, help=f"of {N_ROWS * PER_ROW} values each")
     times = parser.parse_args().blocks
     block, all_rows, centres = tables(times)
-    for metric in ("euclidean", "cosine"):
+    models = [KMeans(3, init=centres, metric=metric) for metric in ("euclidean", "cosine")]
+    # The penalty is so high that no row opens a cluster, and no search beyond the sweeps asks for rows again and again.
+    models.append(DPMeans(lam=1e12, init=centres, search="sweep"))
+    for model in models:
         began = time.process_time()
-        model = KMeans(3, init=centres, metric=metric)
         expected = np.tile(model.fit(block).labels_, times)
         model.fit(all_rows)
-        assert np.array_equal(model.labels_, expected), f"labels differ under {metric}"
-        assert np.array_equal(model.predict(all_rows), expected), f"predict differs under {metric}"
-        print(f"{metric}: {all_rows.nnz} values, {time.process_time() - began:.0f} s")
+        assert np.array_equal(model.labels_, expected), f"labels of {model} differ"
+        assert np.array_equal(model.predict(all_rows), expected), f"predict of {model} differs"
+        print(f"{type(model).__name__}, {model.metric}: {all_rows.nnz} values, {time.process_time() - began:.0f} s")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ REPLACING = [
     "tree --save",
     "graph --report",
 ]
-REPLACING += ["stream --save", "hdp --report", "predict --output"]
+REPLACING += ["stream --save", "hdp --report", "predict --output", "levels --tree", "path --plot"]
 
 
 @pytest.mark.parametrize("line", REPLACING)
@@ -107,6 +107,41 @@ def test_no_output_replaces_the_input_or_another_output(line, blobs_csv, here, c
     status, _, err = outcome([command, *files, *more, option, "same.csv", "--output", "same.csv"], capsys)
     assert (status == 2) == (option != "--output")
     assert (here / "data.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["cluster", "graph", "levels", "stream"])
+def test_outputs_without_a_name_are_refused(command, blobs_csv, here, capsys):
+    """Such as a variable of a shell that is not set: the model would not be written, in silence."""
+    option = "--tree" if command == "levels" else "--save"
+    for given, said in (("", "is empty; give the name of a file"), ("-", "is not written to standard output")):
+        status, _, err = outcome([command, "data.csv", option, given], capsys)
+        assert (status, f"{option} {said}" in err) == (2, True)
+    assert [path.name for path in here.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    "line", ["cluster data.csv -o t.csv.gz", "stream data.csv -o t.arrow", "path data.csv -o t.zip"]
+)
+def test_outputs_are_what_their_endings_say(line, blobs_csv, here, capsys):
+    status, _, err = outcome(line.split(), capsys)
+    assert status == 2
+    assert f"{line.rpartition('.')[2]} is not written; use one of .csv, " in err
+    status, _, err = outcome(["stream", "data.csv", "-o", "t.parquet"], capsys)
+    assert (status, "a stream is written as csv or jsonl" in err) == (2, True)
+    assert (
+        outcome(
+            [*line.split(), "--format", "csv", "--columns", "a,b,c", *(["--lam", "60"] if "path" not in line else [])],
+            capsys,
+        )[0]
+        == 0
+    )
+
+
+def test_what_a_stream_lacks_is_not_called_a_damaged_file(blobs_csv, here, capsys):
+    status, _, err = outcome(["stream", "data.csv"], capsys)
+    assert status == 1
+    assert "start with at least 100, or give lam as a number" in err
+    assert "cannot be read" not in err
 
 
 @pytest.mark.parametrize("command", ["cluster", "tree", "stream"])

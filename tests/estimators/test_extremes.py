@@ -6,6 +6,7 @@ from common import blobs
 
 from kfree import (
     AgglomerativeBayes,
+    AutoCluster,
     BayesianKMeans,
     DPMeans,
     GraphDPMeans,
@@ -211,3 +212,41 @@ def test_distances_beyond_float64_have_no_confidence(rng):
     far = np.vstack([X, np.full((2, X.shape[1]), 1e160)])
     with pytest.raises(ValueError, match=r"distances of 2 row\(s\) to the clusters overflow float64"):
         model.confidence(far)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-20, 1e180])
+def test_directions_of_rows_of_any_length(scale, rng):
+    """Their lengths, or the squares of these, need not be numbers of float64."""
+    X = rng.normal(size=(60, 3)) + 15 * np.eye(3)[np.arange(60) % 3]
+    for model in (AutoCluster(metric="cosine"), KernelDPMeans(lam=0.5, kernel="cosine")):
+        usual = model.fit(X).labels_
+        assert len(set(usual)) > 1
+        np.testing.assert_array_equal(model.fit(X * scale).labels_, usual)
+        np.testing.assert_array_equal(model.predict(X), usual)
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e120])
+def test_products_of_rows_of_any_size(scale, rng):
+    """The penalty lies between two eigenvalues, whose product would not be a number of float64."""
+    X = rng.normal(size=(60, 3)) + 15 * np.eye(3)[np.arange(60) % 3]
+    usual, found = (SpectralDPMeans(affinity="linear").fit(rows) for rows in (X, X * scale))
+    assert found.lam_ / scale / scale == pytest.approx(usual.lam_)
+    np.testing.assert_array_equal(found.labels_, usual.labels_)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-170, 1e160])
+def test_products_of_rows_that_are_no_numbers_are_refused(scale, rng):
+    with pytest.raises(ValueError, match=r"products of rows of X add up to (0|inf), which leaves float64 too few"):
+        SpectralDPMeans(affinity="linear").fit(scale * rng.normal(size=(60, 3)))
+
+
+def test_affinities_that_are_no_numbers_are_refused(rng):
+    X = rng.normal(size=(60, 3)) + 15 * np.eye(3)[np.arange(60) % 3]
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="affinities between rows of X overflow float64"):
+        SpectralDPMeans().fit(1e153 * X)
+
+
+def test_a_column_whose_squares_vanish_is_not_left_out_in_silence(rng):
+    X = rng.normal(size=(60, 2)) * [1.0, 1e-200]
+    with pytest.raises(ValueError, match="values of X in column 1 differ by .*Multiply this column by a constant"):
+        AutoCluster().fit(X)

@@ -334,6 +334,33 @@ ODD = {
 }
 
 
+@pytest.mark.parametrize("missing", ["drop", "error"])
+def test_nan_in_columns_of_arrow_is_missing(missing):
+    """pandas does not count it as such."""
+    values = pa.array([float("nan"), 5.0, None, *range(27)])
+    frame = pd.DataFrame({"a": MASKED.data[:, 0], "b": pd.arrays.ArrowExtensionArray(values)})
+    if missing == "error":
+        with pytest.raises(ValueError, match=r"missing values in 1 column\(s\): 'b' \(2\); the first is in row 1"):
+            kfree.cluster(frame, k=2, missing=missing)
+        return
+    made = kfree.cluster(frame, k=2, missing=missing)
+    np.testing.assert_array_equal(np.flatnonzero(made.labels < 0), [0, 2])
+
+
+def test_objects_may_be_whole_numbers_and_missing():
+    numbers = np.array([pd.NA, *range(29)], dtype=object)
+    made = kfree.cluster(pd.DataFrame({"a": MASKED.data[:, 0], "b": numbers}), k=2)
+    assert made.preparation.columns == ["a", "b"]
+
+
+def test_frames_of_other_libraries_are_not_taken_for_arrays():
+    frames = pytest.importorskip("dask.dataframe")
+    frame = frames.from_pandas(pd.DataFrame(MASKED.data, columns=["a", "b"]), npartitions=2)
+    with pytest.raises(TypeError, match=r"a dask.DataFrame is no frame of pandas, .*; give X.compute\(\)"):
+        kfree.cluster(frame, k=2)
+    assert kfree.cluster(frame.compute(), k=2).n_clusters == 2
+
+
 @pytest.mark.parametrize("name", ODD)
 def test_odd_columns_are_an_error_that_says_what_they_are(name):
     columns, told = ODD[name]
@@ -379,6 +406,20 @@ def test_columns_of_one_name_are_counted_once(rng):
 def test_names_that_are_not_allowed(of_four, names):
     with pytest.raises(ValueError, match="give a dict with labels from 0 to 3 and a text for each"):
         of_four.rename(names)
+
+
+@pytest.mark.parametrize("names", [{0: "Cluster 1"}, {0: "no cluster"}, {1: "a", 2: "a"}])
+def test_no_two_clusters_have_one_name(of_four, names):
+    with pytest.raises(ValueError, match="give another name for each cluster, none of them 'no cluster'"):
+        of_four.rename(names)
+
+
+def test_what_predict_would_ignore(of_four, table):
+    with pytest.raises(ValueError, match="delimiter, decimal, .* are about text files; leave them out"):
+        of_four.predict(table, delimiter=";")
+    made = kfree.cluster(MASKED.data, k=2)
+    with pytest.raises(ValueError, match="unseen='new' is not allowed"):
+        made.predict(MASKED.data, unseen="new")
 
 
 def test_two_opposite_rows_are_one_cluster():

@@ -13,6 +13,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from kfree import (
+    AgglomerativeBayes,
     AutoCluster,
     BayesianKMeans,
     DPMeans,
@@ -21,6 +22,8 @@ from kfree import (
     KernelDPMeans,
     KMeans,
     NestedDPMeans,
+    OnlineDPMeans,
+    SpectralDPMeans,
     choose_k,
     lambda_path,
 )
@@ -100,6 +103,42 @@ def test_an_interrupt_keeps_what_was_found(name, data, after_each_move):
     if hasattr(model, "predict") and name != "BayesianKMeans":
         np.testing.assert_array_equal(model.predict(data["rows"]), model.labels_)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+UNWATCHED = {
+    "AutoCluster": lambda X: AutoCluster().fit(X),
+    "SpectralDPMeans": lambda X: SpectralDPMeans().fit(X),
+    "AgglomerativeBayes": lambda X: AgglomerativeBayes().fit(X),
+    "OnlineDPMeans": lambda X: OnlineDPMeans(lam=2.0).fit(X),
+    "lambda_path": lambda X: lambda_path(X),
+    "choose_k": lambda X: choose_k(X, range(1, 4)),
+}
+
+
+@pytest.mark.parametrize("name", UNWATCHED)
+def test_an_interrupt_anywhere_raises_and_changes_nothing(name, data):
+    """At some calls of Python functions, which are counted, so that it is the same places each time."""
+    X, before, calls, at = data["rows"][:60], signal.getsignal(signal.SIGINT), [0], [0]
+
+    def count(frame, event, _):
+        calls[0] += event == "call"
+        if event == "call" and calls[0] == at[0]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def counted(place):
+        calls[0], at[0] = 0, place
+        sys.setprofile(count)
+        try:
+            return UNWATCHED[name](X)
+        finally:
+            sys.setprofile(None)
+
+    expected, n_calls = repr(counted(0)), calls[0]
+    for share in (0.2, 0.5, 0.8):
+        with pytest.raises(KeyboardInterrupt):
+            counted(int(share * n_calls))
+        assert signal.getsignal(signal.SIGINT) is before
+    assert repr(UNWATCHED[name](X)) == expected
 
 
 def test_a_second_interrupt_or_the_default_raises(data, after_each_move):

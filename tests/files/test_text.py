@@ -126,6 +126,7 @@ BAD = {
     "short": ("a,b\n1,2\n3,4\n5\n", r"row 3 \(line 4\): 1 cell\(s\)"),
     "late ragged": ('"a\n",b\n' + "1,2\n" * 500_000 + "1\n", r"row 500001 \(line 500003\)"),
     "duplicates": ("a,b,a\n1,2,3\n", r"two columns named 'a', number 1 and 3"),
+    "a line for spreadsheets": ("sep=;\na;b\n1;2\n", "line 1 is 'sep=;', which tells a spreadsheet the delimiter"),
     "empty": ("", "is empty"),
     "blank": ("\n\n", "is empty"),
     "zero bytes": ("a,b\n1,\0\n", "is not a text table"),

@@ -73,6 +73,19 @@ REFUSED = {
         np.array([[1.0, -1.5e308], [2.0, 1.5e308], [3.0, 0.0]]),
         r"column 'x1' holds values from -1.5e\+308 to 1.5e\+308, whose difference overflows float64",
     ),
+    "a range below float64": (
+        np.array([[1.0, 1e-310], [2.0, 3e-310], [3.0, 2e-310]]),
+        r"column 'x1' holds values that differ by about .*e-310, of which float64 has too few digits",
+    ),
+    "vectors in polars": (
+        pl.DataFrame({"v": pl.Series([[1.0], [2.0]], dtype=pl.Array(pl.Float64, 1))}),
+        r"column 'v' holds values of several parts \(Array",
+    ),
+    "structs in polars": (pl.DataFrame({"v": [{"a": 1}, {"a": 2}]}), r"column 'v' holds values of several parts"),
+    "unions in pyarrow": (
+        pa.table({"v": pa.UnionArray.from_sparse(pa.array([0, 0], type=pa.int8()), [pa.array([1.0, 2.0])])}),
+        r"column 'v' holds values of several parts \(sparse_union",
+    ),
     "names of two kinds": (pd.DataFrame({"a": [1.0, 2.0], 3: [1.0, 2.0]}), "string names"),
 }
 
@@ -166,6 +179,19 @@ def test_odd_numbers():
     assert TableEncoder().fit_transform(hours)["at"].to_list()[1:3] == pytest.approx(
         (TableEncoder().fit_transform(np.arange(9.0)[:, None]))[1:3, 0].tolist(), rel=1e-6
     )
+
+
+def test_whole_numbers_of_128_bits():
+    exact = pl.DataFrame({"n": pl.Series(range(30), dtype=pl.Int128)})
+    rows = TableEncoder().fit_transform(exact)
+    np.testing.assert_array_equal(rows, TableEncoder().fit_transform(exact.cast(pl.Int64)))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e200])
+def test_deviations_whose_squares_leave_float64(size, rng):
+    X = rng.normal(size=(30, 2))
+    rows = TableEncoder(scale="deviation").fit_transform(X * [1.0, size])
+    np.testing.assert_allclose(rows, TableEncoder(scale="deviation").fit_transform(X), rtol=1e-9)
 
 
 def test_transform_does_not_depend_on_the_other_rows(rng):

@@ -21,6 +21,8 @@ from kfree.files.text import cells_of
 
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl"}
 _ENDINGS |= {".ndjson": "jsonl", ".xlsx": "xlsx"}
+# Endings of what is not written. A .csv.gz that is not packed is a file that other programs cannot read.
+_OTHER_FORMATS = (".gz", ".bz2", ".xz", ".zip", ".zst", ".arrow", ".feather", ".ipc", ".npy", ".npz", ".xls", ".ods")
 _BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 # Spreadsheets take a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -38,7 +40,10 @@ def output_of(input_name, output, format_):
         found = ".parquet" if suffix in _BINARY else suffix if suffix in (".tsv", ".txt", ".xlsx") else ".csv"
         ending = found if format_ is None else f".{format_}"
         output = str(path.with_name(f"{path.name if path.is_dir() else path.stem}.clusters{ending}"))
-    format_ = format_ or _ENDINGS.get(Path(output).suffix.lower(), "csv")
+    ending = Path(output).suffix.lower()
+    if format_ is None and ending in _OTHER_FORMATS:
+        raise UsageError(f"--output {output}: {ending} is not written; use one of {', '.join(_ENDINGS)}, or --format")
+    format_ = format_ or _ENDINGS.get(ending, "csv")
     if format_ in ("parquet", "xlsx") and output == "-":
         raise UsageError(f"{format_} is not written to standard output; give --output or --format csv.")
     return output, format_

@@ -48,6 +48,10 @@ def require_apart(inputs, outputs):
     """Raise if an output would replace an input or another output; ``outputs`` are paths by option."""
     taken = {_identity(path): what for what, path in inputs.items() if path not in (None, "-")}
     for option, path in outputs.items():
+        if path == "":  # as a variable of a shell that is not set
+            raise UsageError(f"{option} is empty; give the name of a file, or leave it out")
+        if path == "-" and option != "--output":
+            raise UsageError(f"{option} is not written to standard output; give the name of a file")
         if path in (None, "-") or (os.path.exists(path) and not os.path.isfile(path)):
             continue
         other = taken.setdefault(_identity(path), option)

@@ -19,7 +19,7 @@ class Work:
         self.options, self.console, self._faults = options, console, []
         self.output, self.format = output_of(options.input, options.output, options.format)
         console.output_is_data = self.output == "-"
-        outputs = {f"--{name}": getattr(options, name, None) for name in ("save", "report", "plot")}
+        outputs = {f"--{name}": getattr(options, name, None) for name in ("save", "report", "plot", "tree")}
         require_apart(files_of(options.input), {"--output": self.output, **outputs})
         self.weight, self.id = getattr(options, "weight", None), getattr(options, "id", None)
         console.begins("reading")

@@ -44,7 +44,12 @@ def gaps_of(frame: Any) -> Mask:
     """Where values are missing, (n_rows, n_columns)."""
     container = container_of(frame)
     if container == "pandas":
-        return np.asarray(frame.isna().to_numpy())
+        gaps = np.array(frame.isna())
+        # Columns of Arrow may hold NaN, which pandas does not count as missing.
+        for j, dtype in enumerate(frame.dtypes):
+            if dtype.kind == "f":
+                gaps[:, j] |= np.isnan(frame.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan))
+        return gaps
     if container == "polars":
         columns = [series.is_null() | (series.is_nan() if series.dtype.is_float() else False) for series in frame]
         return np.column_stack([column.to_numpy() for column in columns])

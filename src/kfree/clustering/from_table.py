@@ -1,6 +1,5 @@
 """cluster: a table of any kind is read, prepared, clustered and explained. The command line goes the same way."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,10 +10,11 @@ from kfree.clustering.fitting import FitOptions, clustered
 from kfree.clustering.frames import is_frame
 from kfree.clustering.result import Clustering, as_rows
 from kfree.clustering.rows import TableRows, prepared
-from kfree.clustering.tables import opened
+from kfree.clustering.tables import is_file, opened, require_about_files
 from kfree.core.sphere import require_latitude_first
 from kfree.core.warning import GivenAgain
 from kfree.files.dialect import TextOptions
+from kfree.validation.frames import require_known_frame
 from kfree.validation.parameters import require, require_choice
 
 
@@ -120,8 +120,7 @@ def cluster(
     text = TextOptions.of(
         delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
     )
-    if text != TextOptions() and not _is_file(table):
-        raise ValueError("delimiter, decimal, encoding, header, thousands and na are about text files; leave them out.")
+    require_about_files(table, text)
     require(columns is None or len(columns) > 0, "columns", columns, "names of columns, or None for all")
     remarks: list[str] = []
 
@@ -159,6 +158,7 @@ def _rows_of_array(table: Any, named: list[str], prepare: str | None, missing: s
     require(not named, "columns", named, "none for an array, which has no names of columns")
     require(prepare in (None, "none"), "prepare", prepare, "none for an array, which is clustered as it is")
     require(missing in (None, "error"), "missing", missing, "none for an array, in which NaN is an error")
+    require_known_frame(table)  # whose columns would be taken as they are
     X = as_rows(table)
     if X.ndim == 0:
         raise TypeError(f"a {type(table).__name__} is no table; give a data frame, an array or the path of a file.")
@@ -181,10 +181,4 @@ def _listed(names: Sequence[str]) -> list[str]:
 
 def _is_array(table: Any) -> bool:
     """Whether columns have no names."""
-    return not _is_file(table) and not is_frame(table)
-
-
-def _is_file(table: Any) -> bool:
-    """Whether the table is a path, or a list of paths."""
-    paths = table if isinstance(table, list) else [table]
-    return all(isinstance(one, str | os.PathLike) for one in paths)
+    return not is_file(table) and not is_frame(table)

@@ -16,7 +16,7 @@ from kfree import saving
 from kfree.clustering.assigning import accepting, assigned, scores_of, with_gaps
 from kfree.clustering.explanation import Explanation
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import opened, require_columns
+from kfree.clustering.tables import opened, require_about_files, require_columns
 from kfree.core.marks import OneOf, Shape
 from kfree.core.printing import quoted
 from kfree.core.stats import Floats, Labels, Mask
@@ -129,7 +129,9 @@ class Clustering:
         is_text = is_known and all(isinstance(name, str) and name for name in names.values())
         require(is_text, "names", names, f"a dict with labels from 0 to {self.n_clusters - 1} and a text for each")
         given = self.names | {int(label): name for label, name in names.items()}
-        require(len(set(given.values())) == len(given), "names", names, "another name for each cluster")
+        all_names = {name_of(label, given) for label in known} | {self.name(-1)}
+        allowed = f"another name for each cluster, none of them {self.name(-1)!r}"
+        require(len(all_names) == self.n_clusters + 1, "names", names, allowed)
         self._names = {str(label): name for label, name in sorted(given.items())}
         return self
 
@@ -182,10 +184,13 @@ class Clustering:
         labels : ndarray of shape (n_rows,)
             −1 also for rows with missing values, where those of the fit were left out.
         """
+        text = TextOptions.of(**reading)
+        require_about_files(table, text)
         if self.preparation is None:
+            require_choice("unseen", unseen, ["error"])  # arrays have no levels
             labels = self.model.predict(as_rows(table), allow_new=allow_new)
         else:
-            found = opened(table, self.preparation.text_options(TextOptions.of(**reading)))
+            found = opened(table, self.preparation.text_options(text))
             labels = assigned(self.model, self.preparation, found, allow_new=allow_new, unseen=unseen).labels
         return np.array([self.name(label) for label in labels], dtype=object) if named else labels
 

@@ -41,6 +41,18 @@ def opened(table: Any, reading: TextOptions | None = None) -> FrameTable | Files
     return FrameTable(table)
 
 
+def is_file(table: Any) -> bool:
+    """Whether the table is a path, or a list of paths."""
+    paths = table if isinstance(table, list) else [table]
+    return all(isinstance(one, str | os.PathLike) for one in paths)
+
+
+def require_about_files(table: Any, reading: TextOptions) -> None:
+    """Raise if it is said how text is read, and the table is no file."""
+    if reading != TextOptions() and not is_file(table):
+        raise ValueError("delimiter, decimal, encoding, header, thousands and na are about text files; leave them out.")
+
+
 class FrameTable:
     """A data frame of pandas or polars, or a table of pyarrow."""
 
@@ -199,7 +211,7 @@ def row_numbers(table: FrameTable | FilesTable, names: Sequence[str]) -> list[st
     left, begin = dict.fromkeys(names, -np.inf), 0
     for batch in table.batches(list(left)) if left else ():
         for name, last in list(left.items()):
-            column = as_numbers(batch[name]) if isinstance(batch, dict) else batch[name]
+            column = as_numbers(batch[name]) if isinstance(batch, dict) else numbers_in(batch, name)
             x = np.asarray(column, dtype=np.float64)
             first = last + 1 if begin else x[0]
             counts = (begin > 0 or first in (0, 1)) and np.array_equal(x, first + np.arange(len(x)))

@@ -74,6 +74,18 @@ def require_differences(rows: Floats, power: int = 2) -> None:
     _require_size(largest, float(np.finfo(np.float64).tiny ** (1 / power)))
 
 
+def require_differences_in_columns(rows: Floats) -> None:
+    """Raise if a column that is compared on its own has differences whose squares underflow float64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        range_of = np.ptp(rows, axis=0)
+    bad = np.flatnonzero((range_of > 0) & (range_of < _LEAST_DIFFERENCE))
+    if len(bad):
+        raise ValueError(
+            f"values of X in column {bad[0]} differ by {range_of[bad[0]]:.3g}, so that their squares underflow "
+            "float64. Multiply this column by a constant, or leave it out."
+        )
+
+
 def _require_size(largest: float, least: float) -> None:
     if 0.0 < largest < least:
         raise ValueError(

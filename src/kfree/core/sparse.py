@@ -34,6 +34,19 @@ def unit_rows(rows: ArrayOrCSR) -> ArrayOrCSR:
     return rows
 
 
+def scaled_rows(rows: ArrayOrCSR) -> tuple[ArrayOrCSR, NDArray[np.intc]]:
+    """Rows in float64 times powers of two, with the largest value of each between ½ and 1; and the exponents.
+
+    Their directions have the same bits, and no square of their largest value overflows or underflows.
+    """
+    rows = rows.astype(np.float64)
+    exponent = np.frexp(dense(abs(rows).max(axis=1)).ravel())[1]
+    if isinstance(rows, np.ndarray):
+        return np.ldexp(rows, -exponent[:, None]), exponent
+    rows.data = np.ldexp(rows.data, -np.repeat(exponent, np.diff(rows.indptr)))
+    return rows, exponent
+
+
 def require_structure(X: Sparse, name: str) -> None:
     """Raise unless every index that ``X`` stores lies inside of its arrays and of its shape.
 

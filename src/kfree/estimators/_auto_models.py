@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import norm as sparse_norm
 
-from kfree.core.frame import require_differences
+from kfree.core.frame import require_differences, require_differences_in_columns
 from kfree.core.label_order import published_order, ranks
 from kfree.core.marks import FINITE, AtLeast, Below, Shape
 from kfree.core.one_hot import one_hot_groups
-from kfree.core.sparse import ArrayOrCSR
+from kfree.core.sparse import ArrayOrCSR, scaled_rows
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.local.rows import require_directions
 from kfree.estimators.bayesian_k_means import BayesianKMeans
@@ -56,7 +56,7 @@ class RowFrame:
         """From rows that count. Sparse rows are directions."""
         n_columns = rows.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
-            length = sparse_norm(rows, axis=1) if sp.issparse(rows) else np.linalg.norm(rows, axis=1)
+            length = _lengths(rows)
             spread = np.empty(0) if sp.issparse(rows) else rows.std(axis=0)
         has_one_length = n_columns > 1 and length.min() >= (1 - _EQUAL) * length.max() > 0 and np.isfinite(length).all()
         if sp.issparse(rows) or metric == "cosine" or (metric == "auto" and has_one_length):
@@ -65,6 +65,8 @@ class RowFrame:
         if not np.isfinite(spread).all():
             raise ValueError("the variance of a column of X overflows float64. Divide X by a constant first.")
         require_differences(rows)
+        if scale != "none":
+            require_differences_in_columns(rows)
         columns = np.flatnonzero(spread > _CONSTANT * np.abs(rows).max(axis=0, initial=0.0))
         spread = np.ones_like(spread) if scale == "none" else _by_variable(rows, spread)
         return cls(False, columns, rows.mean(axis=0)[columns], spread[columns])
@@ -77,9 +79,16 @@ class RowFrame:
         if sp.issparse(rows):
             return rows
         if self.unit:
-            return unit_rows(rows)
+            return unit_rows(scaled_rows(rows)[0])
         framed: Floats = (rows[:, self.columns] - self.mean) / self.spread
         return framed if framed.shape[1] else np.zeros((len(rows), 1))
+
+
+def _lengths(rows: ArrayOrCSR) -> Floats:
+    """Lengths of rows. Only that of a row of zeros is zero."""
+    scaled, exponent = scaled_rows(rows)
+    length = sparse_norm(scaled, axis=1) if sp.issparse(scaled) else np.linalg.norm(scaled, axis=1)
+    return np.asarray(np.ldexp(length, exponent))
 
 
 def has_encoded_levels(rows: ArrayOrCSR) -> bool:

@@ -27,6 +27,7 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _LINE = re.compile(r"[^\r\n]+(?:\r\n|\r|\n|\Z)")
+_FOR_SPREADSHEETS = re.compile(r'(?i)"?sep=.?"?')
 _NUMBER = r"\s*[+-]?(\d+{mark}?\d*|{mark}\d+)([eE][+-]?\d+)?\s*|\s*[+-]?(?i:inf|infinity)\s*"
 _NUMBERS = {mark: re.compile(_NUMBER.format(mark=re.escape(mark))) for mark in ".,"}
 
@@ -90,6 +91,11 @@ def found_dialect(name: str, sample: bytes, whole: bool, options: TextOptions) -
     lines = _complete_lines(_decoded(name, sample, encoding, whole), whole)
     if not lines:
         raise ValueError(f"{name} is empty; give a table with rows.")
+    if len(lines) > 1 and _FOR_SPREADSHEETS.fullmatch(lines[0].strip()):
+        raise ValueError(
+            f"{name}: line 1 is {lines[0].strip()!r}, which tells a spreadsheet the delimiter and is no row of the "
+            "table. Remove this line."
+        )
     delimiter = options.delimiter or found_delimiter(lines)
     try:
         rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]

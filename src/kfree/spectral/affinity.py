@@ -124,6 +124,8 @@ class Affinity(ABC):
             values = values if root is None else _scaled(values, root)
             return _wrapped(values, -_largest_sum(values), None, rng), None
         degrees = values @ (np.ones(values.shape[0]) if weight is None else weight)
+        if not np.isfinite(degrees).all():
+            raise ValueError("affinities between rows of X overflow float64. Divide X by a constant first.")
         if not (degrees > 0).all():
             raise ValueError(
                 f"affinities are normalised by the sums of rows, and {np.count_nonzero(degrees <= 0)} row(s) have a "

@@ -31,6 +31,9 @@ _MOST_FILL = 3e7
 # The shift that eigenvalues of a sparse matrix are sought from lies this share above its largest.
 _ABOVE = 1e-5
 
+# Smaller sums of products have fewer digits than float64.
+_LEAST_TRACE = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
+
 # Relative accuracy of eigenvalues, and restarts of Lanczos before a slower and surer method takes over.
 _PRECISE, _RESTARTS = 1e-11, 60
 
@@ -196,8 +199,14 @@ class Factor:
         self._X = X
         self.n_rows = int(X.shape[0])
         wide = X.shape[1] > X.shape[0]
-        gram = dense(X @ X.T if wide else X.T @ X).astype(np.float64, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram = dense(X @ X.T if wide else X.T @ X).astype(np.float64, copy=False)
         self.trace = float(gram.trace())
+        if not _LEAST_TRACE <= self.trace < np.inf:
+            raise ValueError(
+                f"products of rows of X add up to {self.trace:.3g}, which leaves float64 too few digits. Give rows "
+                "that are not all zero, and multiply X by a constant if its values are very large or very small."
+            )
         values, directions = np.linalg.eigh(gram)
         values, directions = values[::-1], directions[:, ::-1]
         self._values = np.maximum(values, 0.0)

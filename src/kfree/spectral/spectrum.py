@@ -110,5 +110,8 @@ def _middle(values: Floats, k: int, normalised: bool) -> float:
         off = _off_one(values)
         low = float(off[k]) if len(off) > k else 1.0
         return 1.0 - (low / 2 if k == 1 else math.sqrt(off[k - 1] * low))
-    low = float(values[k]) if len(values) > k else 0.0
-    return math.sqrt(values[k - 1] * low) if low > 0 else float(values[k - 1]) / 2
+    high, low = float(values[k - 1]), float(values[k]) if len(values) > k else 0.0
+    if low <= 0:
+        return high / 2
+    exponent = math.frexp(high)[1]  # the product of the two may overflow or underflow
+    return math.ldexp(math.sqrt(math.ldexp(high, -exponent) * math.ldexp(low, -exponent)), exponent)

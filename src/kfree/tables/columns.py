@@ -109,9 +109,30 @@ def _from_polars(X: Any, j: int, name: Any) -> Column:
     if dtype.startswith(("Enum", "Categorical")):
         kind, levels = (ORDINAL, tuple(series.dtype.categories)) if dtype.startswith("Enum") else (CATEGORY, None)
         return Column(name, kind, np.array(series.cast(_string_type(series)).to_list(), dtype=object), levels)
-    if dtype == "Boolean" or dtype.startswith(("String", "Object", "Decimal", "Time", "Null")):
-        return _from_array(np.array(series.to_list(), dtype=object), name)
+    if series.dtype.is_nested():
+        raise _not_plain(name, series.dtype)
+    if dtype == "Boolean" or dtype.startswith(("String", "Object", "Decimal", "Time", "Null")) or _is_wide(dtype):
+        return _from_array(_objects(series.to_list()), name)
     return replace(_from_array(series.to_numpy(), name), zone=getattr(series.dtype, "time_zone", None))
+
+
+def _is_wide(dtype: str) -> bool:
+    """Whether a type of polars has whole numbers of 128 bits, for which NumPy has none."""
+    return dtype.endswith("Int128")
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    """Objects one by one, lists among them too."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _not_plain(name: Any, kind: Any) -> ValueError:
+    return ValueError(
+        f"column {name!r} holds values of several parts ({kind}), which are no numbers, texts or dates; make "
+        "columns of their parts, or leave the column out."
+    )
 
 
 def _string_type(series: Any) -> Any:
@@ -131,7 +152,11 @@ def _from_pyarrow(X: Any, j: int, name: Any) -> Column:
         return Column(name, TEXT, np.array(array.to_pylist(), dtype=object))
     if dtype.startswith(("bool", "string", "large_string", "decimal", "time32", "time64", "null")):
         return _from_array(np.array(array.to_pylist(), dtype=object), name)
-    return replace(_from_array(array.to_numpy(zero_copy_only=False), name), zone=getattr(array.type, "tz", None))
+    try:
+        values = array.to_numpy(zero_copy_only=False)
+    except NotImplementedError:  # of unions
+        raise _not_plain(name, array.type) from None
+    return replace(_from_array(values, name), zone=getattr(array.type, "tz", None))
 
 
 _READERS = {"numpy": _from_numpy, "pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_pyarrow}

@@ -16,6 +16,8 @@ from kfree.tables.transforms import Transform
 
 # Number of quantiles that represent a column when differences between rows are computed.
 _QUANTILES = 1000
+# Smaller numbers have fewer digits.
+_LEAST_SCALE = float(np.finfo(np.float64).tiny)
 _MICROSECONDS_A_YEAR = units.DAYS_A_YEAR * 86_400e6
 
 
@@ -29,11 +31,17 @@ class Numeric:
     name: Name
     transform: Transform
     centre: Number
-    scale: Annotated[float, AtLeast(np.finfo(np.float64).tiny)]
+    scale: Annotated[float, AtLeast(_LEAST_SCALE)]
 
     @classmethod
     def fitted(cls, name: Any, x: np.ndarray, transform: Transform, scale: str = "difference") -> Numeric:
-        return cls(name, transform, *centre_and_scale(transform.forward(x), scale))
+        place = centre_and_scale(transform.forward(x), scale)
+        if not 0.0 < place[1] < _LEAST_SCALE:
+            return cls(name, transform, *place)
+        raise ValueError(
+            f"column {name!r} holds values that differ by about {place[1]:.3g}, of which float64 has too few digits. "
+            "Multiply the column by a constant, or leave it out."
+        )
 
     def encoded(self, values: np.ndarray) -> np.ndarray:
         """(n, 1), NaN where the value is missing."""
@@ -136,7 +144,9 @@ def centre_and_scale(z: np.ndarray, scale: str) -> tuple[float, float]:
     if scale == "none":
         return 0.0, 1.0
     if scale == "deviation":
-        return float(np.mean(z)), float(np.std(z))
+        exponent = int(np.frexp(np.abs(z).max(initial=0.0))[1])
+        near_one = np.ldexp(z, -exponent)  # the same digits, whose squares neither overflow nor underflow
+        return float(np.ldexp(np.mean(near_one), exponent)), float(np.ldexp(np.std(near_one), exponent))
     return float(np.median(z)), typical_difference(z)
 
 

@@ -27,6 +27,16 @@ def require_computed(X):
         raise TypeError("X is a LazyFrame, whose rows are not computed yet; give X.collect().")
 
 
+def require_known_frame(X):
+    """Raise if X has columns by name and is a frame of a library that tables are not read from."""
+    if column_names(X) is None or np.ndim(X) != 2:
+        return
+    ways = {"compute": "X.compute()", "to_pandas": "X.to_pandas()", "toPandas": "X.toPandas()"}
+    way = next((call for method, call in ways.items() if hasattr(X, method)), "it as a frame of pandas")
+    kind = f"{type(X).__module__.split('.')[0]}.{type(X).__name__}"
+    raise TypeError(f"a {kind} is no frame of pandas, polars or pyarrow; give {way}.")
+
+
 def require_distinct_names(X, name):
     """Raise if two columns of a frame have the same name, which libraries disagree about."""
     places: dict[object, list[str]] = {}
@@ -70,7 +80,8 @@ def whole_numbers(X, j):
         return column.drop_null().to_numpy() if pa.types.is_integer(column.type) else None
     if hasattr(X, "to_series"):
         series = X.to_series(j)
-        return series.drop_nulls().to_numpy() if series.dtype.is_integer() else None
+        is_whole = series.dtype.is_integer() and "128" not in str(series.dtype)  # NumPy has no numbers of 128 bits
+        return series.drop_nulls().to_numpy() if is_whole else None
     series = X.iloc[:, j] if hasattr(X, "iloc") else X[X.columns[j]]
     kind = _kind(series.dtype)
     return series.dropna().to_numpy(dtype=np.dtype(f"{kind}8")) if kind in "iu" and hasattr(series, "dropna") else None

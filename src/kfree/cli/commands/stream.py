@@ -19,16 +19,16 @@ def add_options(parser):
 
 def run(options, console):
     from kfree import OnlineDPMeans
+    from kfree.cli.errors import CommandError, UsageError
     from kfree.cli.output import output_of, save_model, written
     from kfree.cli.streams import opened_stream
     from kfree.cli.tables import files_of, require_apart
     from kfree.clustering.preparation import Preparation
 
-    output, format_ = output_of(options.input, options.output, options.format or "csv")
+    by_default = "csv" if options.output is None else None
+    output, format_ = output_of(options.input, options.output, options.format or by_default)
     console.output_is_data = output == "-"
     if format_ not in ("csv", "jsonl"):
-        from kfree.cli.errors import UsageError
-
         raise UsageError("a stream is written as csv or jsonl")
     lam = "auto" if options.lam is None else options.lam
     model = OnlineDPMeans(lam=lam, max_clusters=options.max_clusters, half_life=options.half_life)
@@ -37,7 +37,10 @@ def run(options, console):
     with opened_stream(options, console) as reader, written(output) as file:
         file.write(b"row,cluster\n" if format_ == "csv" else b"")
         for chunk in reader.chunks(options.chunk):
-            joined = model.partial_fit(chunk).joined_ids_.tolist()
+            try:
+                joined = model.partial_fit(chunk).joined_ids_.tolist()
+            except ValueError as error:  # of what the rows are, not of how they were read
+                raise CommandError(str(error)) from error
             line = "{},{}\n" if format_ == "csv" else '{{"row": {}, "cluster": {}}}\n'
             file.write("".join(line.format(row + i, name) for i, name in enumerate(joined, start=1)).encode())
             file.flush()

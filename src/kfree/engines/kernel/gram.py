@@ -14,7 +14,7 @@ from kfree.core.blocks import blocks, row_blocks
 from kfree.core.frame import Frame
 from kfree.core.marks import Renamed
 from kfree.core.memory import available_bytes
-from kfree.core.sparse import ArrayOrCSR, dense, require_structure
+from kfree.core.sparse import ArrayOrCSR, dense, require_structure, scaled_rows
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import generic_direction
 
@@ -45,6 +45,8 @@ class Kernel:
 
     def seen(self, rows: ArrayOrCSR) -> ArrayOrCSR:
         """Rows in the coordinates of the kernel, in float64: squared distances are differences of its values."""
+        if self.name == "cosine":  # scikit-learn takes rows shorter than 2e-15 for zero
+            return scaled_rows(rows)[0]
         return rows.astype(np.float64, copy=False) if self.frame is None else self.frame.inward(dense(rows))
 
     def between(self, left: ArrayOrCSR, right: ArrayOrCSR) -> Floats:
