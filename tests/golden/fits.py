@@ -37,7 +37,7 @@ from kfree.baselines import (
 # The relative error allowed where LAPACK, BLAS or a special function takes part, whose bits depend on the machine.
 TOLERANCE = 1e-9
 # Answers that SciPy's special functions or logarithms take part in.
-SPECIAL = ("outlier_score", "score of steps")
+SPECIAL = ("outlier_score", "width", "score of steps")
 FITTED = ["labels_", "n_clusters_", "cluster_centers_", "cluster_ids_", "lam_", "inertia_", "cost_", "converged_"]
 MOVES = ["cost_history_", "n_iter_", "stop_reason_"]
 STREAMED = ["n_passes_", "summary_cost_"]
