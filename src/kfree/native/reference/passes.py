@@ -116,8 +116,9 @@ def open_clusters(rows, far, first_label, lam, room, n_threads, label, sq_dist):
     founders as positions in ``far``, and how many rows found no room.
     """
     newborn, founders, n_refused = np.empty((0, rows.shape[1])), [], 0
+    z_far = rows.z(far)
     for position, row in enumerate(far):
-        z = rows.z([row])
+        z = z_far[position : position + 1]
         _join_nearer(z, newborn, np.array([row]), first_label, label, sq_dist)
         if not rows.weight[row] * sq_dist[row] > lam:
             continue
