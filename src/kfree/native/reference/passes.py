@@ -137,9 +137,10 @@ def join_newborn(rows, order, newborn, born_at, first_label, n_threads, label, s
     in order (n,) or None, newborn (b, d), born_at (b,) places in the order, ascending; in-out label, sq_dist (n,).
     """
     visited = np.arange(rows.shape[0]) if order is None else order
+    z = rows.z(visited)
     for j, place in enumerate(born_at):
-        later = visited[place + 1 :]
-        _join_nearer(rows.z(later), newborn[j : j + 1], later, first_label + j, label, sq_dist)
+        later = slice(place + 1, None)
+        _join_nearer(z[later], newborn[j : j + 1], visited[later], first_label + j, label, sq_dist)
 
 
 def approach(rows, site, n_threads, sq_dist):
