@@ -84,8 +84,12 @@ def test_same_bits_on_any_number_of_threads(kind, n_threads):
     checks.check_same_bits(checks.found_by(opened(rows, n_threads=n_threads), rows[2]), expected(kind))
 
 
-@pytest.mark.parametrize("n_threads", [1, 8])
-@pytest.mark.parametrize("kind", [kind for kind in checks.KINDS if kind != "CSR"])
+RANGED = [kind for kind in checks.KINDS if kind != "CSR"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_threads"), [*((kind, 1) for kind in RANGED), ("weights, some zero", 8), ("many columns", 8)]
+)
 def test_same_bits_in_seven_uneven_ranges(kind, n_threads):
     rows = rows_of(kind)
     checks.check_same_bits(checks.answered_by(ranged(rows, "native", n_threads, UNEVEN), lam_of(rows)), answers(kind))

@@ -88,7 +88,7 @@ SUMS_AND_PASSES = {
         "rows.weight[row] * sq_dist[row] > lam",
         "rows.weight[row] * sq_dist[row] >= lam * (1 - 1e-9)",
         "estimators/test_dp_means.py",
-        "serial_loop and grid and reference",
+        "test_equals_the_serial_loop and grid",
     ),
     "weights do not count when clusters open": Mutant(
         "rows.weight[row] * sq_dist[row] > lam",
@@ -97,10 +97,10 @@ SUMS_AND_PASSES = {
         "weighted_sweep and whole and reference",
     ),
     "newborn clusters take rows that came before them": Mutant(
-        "later = visited[place + 1 :]",
-        "later = visited",
+        "later = slice(place + 1, None)",
+        "later = slice(None)",
         "estimators/test_dp_means.py",
-        "serial_loop and births and reference",
+        "test_equals_the_serial_loop and births",
     ),
     "deaths forget the weights": Mutant(
         "rows.weight[row] * (then - now)",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.validation.parameters import (
@@ -64,7 +64,8 @@ def log_urn(counts, alpha):
 class Sampler(ClusterMixin, BaseEstimator):
     """A chain is run from one cluster; kept are every ``thin``-th of its states after ``n_burn_in`` sweeps.
 
-    A subclass opens a chain with ``sweep(rng)``, ``labels``, ``n_clusters``, ``log_joint()``, ``alpha`` and ``sigma``.
+    A subclass opens a chain with ``sweep(rng)``, ``labels``, ``n_clusters``, ``log_joint()``, ``alpha`` and ``sigma``,
+    and weighs the clusters of further rows by ``_log_weights(X)``, (n, k).
     """
 
     def fit(self, X, y=None):
@@ -91,6 +92,20 @@ class Sampler(ClusterMixin, BaseEstimator):
         self.label_samples_ = np.array(samples) if self.keep_samples else None
         self.n_iter_ = whole(self.n_burn_in) + whole(self.n_samples) * whole(self.thin)
         return self
+
+    def predict(self, X):
+        """Label each row by its most probable cluster, given ``labels_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        check_is_fitted(self)
+        return self._log_weights(X).argmax(axis=1).astype(np.int32)
 
     def _run(self, chain, rng):
         """The traces, labels and σ of the highest log joint, and the labels of all samples if they are wanted."""

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from kfree.baselines._sampling import Sampler, draw_alpha, log_urn
 from kfree.models.bayesian_rows import GaussianData
@@ -88,22 +88,10 @@ class CollapsedGibbsDPMixture(Sampler):
         self.engine = engine
         self.random_state = random_state
 
-    def predict(self, X):
-        """Label each row by its most probable cluster, given ``labels_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-        """
-        check_is_fitted(self)
+    def _log_weights(self, X):
         rows = GaussianData(X, self, self._frame_).rows
         validate_data(self, X, skip_check_array=True, reset=False)
-        log_weight = self._model_.log_predictive(self._stats_, rows) + np.log(self._stats_.n)
-        return log_weight.argmax(axis=1).astype(np.int32)
+        return self._model_.log_predictive(self._stats_, rows) + np.log(self._stats_.n)
 
     def _check_parameters(self):
         self._check_sampling()

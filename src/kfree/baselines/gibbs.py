@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from kfree.baselines._sampling import (
     LARGEST,
@@ -105,24 +105,12 @@ class GibbsDPMixture(Sampler):
         self.engine = engine
         self.random_state = random_state
 
-    def predict(self, X):
-        """Label each row by its most probable cluster, given ``labels_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-        """
-        check_is_fitted(self)
+    def _log_weights(self, X):
         rows = _dense(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         variance = self.sigma_ + self.sigma_ / (self.sigma_ / self._rho_ + self._counts_)
         sq_dist = np.stack([((rows - centre) ** 2).sum(axis=1) for centre in self.cluster_centers_], axis=1)
-        log_weight = np.log(self._counts_) - rows.shape[1] / 2 * np.log(variance) - sq_dist / (2 * variance)
-        return log_weight.argmax(axis=1).astype(np.int32)
+        return np.log(self._counts_) - rows.shape[1] / 2 * np.log(variance) - sq_dist / (2 * variance)
 
     def _check_parameters(self):
         self._check_sampling()

@@ -116,8 +116,9 @@ def open_clusters(rows, far, first_label, lam, room, n_threads, label, sq_dist):
     founders as positions in ``far``, and how many rows found no room.
     """
     newborn, founders, n_refused = np.empty((0, rows.shape[1])), [], 0
+    z_far = rows.z(far)
     for position, row in enumerate(far):
-        z = rows.z([row])
+        z = z_far[position : position + 1]
         _join_nearer(z, newborn, np.array([row]), first_label, label, sq_dist)
         if not rows.weight[row] * sq_dist[row] > lam:
             continue
@@ -136,9 +137,10 @@ def join_newborn(rows, order, newborn, born_at, first_label, n_threads, label, s
     in order (n,) or None, newborn (b, d), born_at (b,) places in the order, ascending; in-out label, sq_dist (n,).
     """
     visited = np.arange(rows.shape[0]) if order is None else order
+    z = rows.z(visited)
     for j, place in enumerate(born_at):
-        later = visited[place + 1 :]
-        _join_nearer(rows.z(later), newborn[j : j + 1], later, first_label + j, label, sq_dist)
+        later = slice(place + 1, None)
+        _join_nearer(z[later], newborn[j : j + 1], visited[later], first_label + j, label, sq_dist)
 
 
 def approach(rows, site, n_threads, sq_dist):
