@@ -186,7 +186,7 @@ MUTANTS = {
         "return {0.0, 0.0,",
         ("native/test_passes.py", "nearly_as_near"),
     ),
-    "a tile that is decided without a site's share of the error": (
+    "a tile that is decided whatever the error": (
         "rows/dense_loops.cpp",
         "(second - best > 2.0 * (own + ranked.site_factor * sites))",
         "(second - best > 0.0 * (own + ranked.site_factor * sites))",
