@@ -182,9 +182,21 @@ MUTANTS = {
     ),
     "a ranking that forgets what is wrong about rows": (
         "core/exact.hpp",
-        "return (0.5 * relative_ + 4.0 * unit64_) * sq_norm + underflow_;",
-        "return 0.0;",
+        "return {0.5 * relative_ + 4.0 * unit64_, underflow_,",
+        "return {0.0, 0.0,",
         ("native/test_passes.py", "nearly_as_near"),
+    ),
+    "a tile that is decided whatever the error": (
+        "rows/dense_loops.cpp",
+        "(second - best > 2.0 * (own + ranked.site_factor * sites))",
+        "(second - best > 0.0 * (own + ranked.site_factor * sites))",
+        ("native/test_narrow.py", "cannot_tell_apart"),
+    ),
+    "candidates from the scores of another row": (
+        "assign/int8/kernel_x86.cpp",
+        "load(lowest + (p * TILE + place[r]) * PANEL_SITES)",
+        "load(lowest + (p * TILE + r) * PANEL_SITES)",
+        ("native/test_int8_kernels.py", ""),
     ),
     "a centre that has gone farther unnoticed": (
         "moves/exchange.cpp",

@@ -77,7 +77,7 @@ struct Case {
 
   void check(int which, int shift) const {
     std::vector<int16_t> best(TILE), second(TILE), limit(TILE);
-    std::vector<int16_t> lowest(n_panels * TILE);
+    std::vector<int16_t> lowest(kernel.n_left(d, n_panels));
     std::vector<int32_t> index(TILE), candidate(TILE * MOST_CANDIDATES), n_candidates(TILE);
     kernel.rank[which](q.data(), stride, n_rows, d, panels.data(), half_norm.data(), n_panels, best.data(),
                        second.data(), index.data(), lowest.data());
@@ -125,7 +125,7 @@ void check_ranking() {
   for (int shift = LEAST_SHIFT; shift <= MOST_SHIFT; ++shift) {
     const double per_column = 0.5 * kernel.largest * kernel.largest;
     const int64_t most = static_cast<int64_t>(HIGHEST_SCORE * (1 << shift) / per_column) / 4 * 4;
-    for (int64_t d : {int64_t{4}, int64_t{8}, int64_t{12}, int64_t{16}, int64_t{20}, int64_t{44}, most})
+    for (int64_t d : {int64_t{4}, int64_t{8}, int64_t{12}, int64_t{16}, int64_t{20}, int64_t{44}, int64_t{64}, most})
       for (int row_way = 0; row_way < N_WAYS && d <= most; ++row_way)
         for (int site_way = 0; site_way < N_WAYS; ++site_way) {
           const bool narrow = d < 100;  // the definition is slow, under emulation even more

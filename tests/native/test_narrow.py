@@ -23,7 +23,7 @@ def assigned(module, X, centres, isa):
 # Below and above half a panel, a panel, a tile, and the most sites for which rows are in lanes; whole numbers tie.
 @pytest.mark.parametrize("values", ["random", "ties"])
 @pytest.mark.parametrize("k", [2, 8, 9, 16, 17, 24, 25, 100, 128, 129])
-@pytest.mark.parametrize("d", [1, 2, 3, 4])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6, 7, 8, 9])
 @pytest.mark.parametrize("isa", _core.instruction_sets())
 def test_few_columns_as_by_the_reference(isa, d, k, values, rng):
     for n in (1, 47, 48, 300):
@@ -32,6 +32,32 @@ def test_few_columns_as_by_the_reference(isa, d, k, values, rng):
             X, centres = np.round(2 * X), np.round(2 * centres)
         for ours, theirs in zip(assigned(_core, X, centres, isa), assigned(passes, X, centres, isa), strict=True):
             np.testing.assert_array_equal(ours, theirs)
+
+
+# Pieces of 512 rows: one in which sites move far, so that its rows are ranked without lists, one of rows that stay, and
+# both in one piece, whose first rows do not tell what the rest is like.
+@pytest.mark.parametrize("values", ["random", "ties"])
+@pytest.mark.parametrize("d", [4, 8])
+@pytest.mark.parametrize("isa", _core.instruction_sets())
+def test_bounds_that_hold_for_some_pieces(isa, d, values, rng):
+    n, k = 1600, 21
+    centres = rng.normal(size=(k, d)) + 100.0 * (np.arange(k) % 7 != 0)[:, None]
+    near = np.where((np.arange(n) // 400) % 2, 0, 1 + rng.integers(6, size=n))
+    X = (centres[near] + rng.normal(size=(n, d))).astype(np.float32)
+    if values == "ties":
+        X, centres = np.round(X), np.round(centres)
+    for ours, theirs in zip(assigned(_core, X, centres, isa), assigned(passes, X, centres, isa), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+# Half the squared distances to two sites differ by less than float32 sees, or by nothing, far from the origin.
+@pytest.mark.parametrize("d", [4, 8])
+@pytest.mark.parametrize("isa", _core.instruction_sets())
+def test_sites_that_float32_cannot_tell_apart(isa, d, rng):
+    X = (1000.0 + rng.normal(size=(300, d))).astype(np.float32)
+    centres = 1000.0 + np.repeat(rng.normal(size=(10, d)), 2, axis=0) + 1e-4 * rng.normal(size=(20, d))
+    for ours, theirs in zip(assigned(_core, X, centres, isa), assigned(passes, X, centres, isa), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("values", ["random", "ties"])

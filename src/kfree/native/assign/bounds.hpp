@@ -53,6 +53,13 @@ class Bounds {
     lower_[row] = stored(lower);
   }
 
+  // The same for n rows from `begin` on. in label, lower (n,)
+  void keep(int64_t begin, int n, const int32_t* label, const double* lower) {
+    std::copy(label, label + n, label_.data() + begin);
+    float* into = lower_.data() + begin;
+    for (int i = 0; i < n; ++i) into[i] = stored(lower[i]);
+  }
+
   // The same for rows begin…end−1 where there is one site.
   void keep_only_site(int64_t begin, int64_t end) {
     std::fill(label_.begin() + begin, label_.begin() + end, 0);

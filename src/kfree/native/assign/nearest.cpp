@@ -55,7 +55,7 @@ class PieceAssignment {
   PieceAssignment(const Rows& rows, const Sites& sites, const Quantized& quantized, TreeOnDemand& tree, Bounds& bounds,
                   Worker& worker, int32_t* label, double* sq_dist)
       : rows_(rows), sites_(sites), quantized_(quantized), tree_(tree), bounds_(bounds), worker_(worker), label_(label),
-        sq_dist_(sq_dist), open_(PIECE) {}
+        sq_dist_(sq_dist), ranks_in_place_(rows.ranks_narrow(sites.k) && !quantized.all && !tree.get()), open_(PIECE) {}
 
   // Labels the rows begin…end−1, PIECE of them at most; false if the call was stopped.
   bool assign_piece(int64_t begin, int64_t end) {
@@ -73,7 +73,13 @@ class PieceAssignment {
     doubtful_.clear();
     unknown_.clear();
     unseen_.clear();
-    keep_settled(begin, end);
+    // The first rows show whether it is worthwhile to ask bounds about the rest (N_PROBED).
+    const int64_t n_first = ranks_in_place_ ? std::min(end, begin + N_PROBED) : end;
+    keep_settled(begin, n_first);
+    if (3 * static_cast<int64_t>(unknown_.size()) > 2 * (n_first - begin))
+      rank_in_place(n_first, end);
+    else if (n_first < end)
+      keep_settled(n_first, end);
     for_tiles(doubtful_, [this](const int64_t* rows, int n_rows) { compare_with_fastest(rows, n_rows); });
     for_tiles(unknown_, [this](const int64_t* rows, int n_rows) { prefilter(rows, n_rows); });
     for_tiles(unseen_, [this](const int64_t* rows, int n_rows) { rank_among_all(rows, n_rows); });
@@ -92,21 +98,24 @@ class PieceAssignment {
     bounds_.labels(begin, end, label_ + begin);
     int32_t signs = 0;  // negative if any label is
     for (int64_t row = begin; row < end; ++row) signs |= label_[row];
+    const size_t n_before = unknown_.size();
     for (int64_t row = begin; row < end && signs < 0; ++row)
       if (label_[row] < 0) unknown_.push_back(row);
-    if (static_cast<int64_t>(unknown_.size()) == end - begin) return;
+    const auto n_new = static_cast<int64_t>(unknown_.size() - n_before);
+    if (n_new == end - begin) return;
     if (bounds_.keeps_distances()) measure_moved(begin, end);
-    for (const int64_t row : unknown_) label_[row] = 0;  // any site will do: they are ranked later
-    if (!bounds_.keeps_distances()) measure_all(begin, end);
-    for (const int64_t row : unknown_) sq_dist_[row] = std::numeric_limits<double>::quiet_NaN();
+    const auto end_of_new = unknown_.end(), first_new = end_of_new - n_new;
+    for (auto row = first_new; row != end_of_new; ++row) label_[*row] = 0;  // any site will do: they are ranked later
+    if (!bounds_.keeps_distances()) measure_all(begin, end, n_new);
+    for (auto row = first_new; row != end_of_new; ++row) sq_dist_[*row] = std::numeric_limits<double>::quiet_NaN();
     const int64_t n_open = bounds_.settle(begin, end, label_ + begin, sq_dist_ + begin, open_.data());
     for (int64_t i = 0; i < n_open; ++i)
       if (!std::isnan(sq_dist_[open_[i]])) sort_out(open_[i]);  // a real distance is never NaN
   }
 
   // Distances of all rows to their own sites, for which one loop is faster than a list.
-  void measure_all(int64_t begin, int64_t end) {
-    tally_.n_distances += end - begin - static_cast<int64_t>(unknown_.size());
+  void measure_all(int64_t begin, int64_t end, int64_t n_unknown) {
+    tally_.n_distances += end - begin - n_unknown;
     rows_.sq_dists({nullptr, begin}, end - begin, sites_, label_ + begin, sq_dist_ + begin);
   }
 
@@ -183,8 +192,25 @@ class PieceAssignment {
     if (const SiteTree* tree = tree_.get()) return search_tree(*tree, rows, n_rows);
     label_tile(rows, n_rows, [&](int32_t* label, double* sq_dist, double* lower, Known known) {
       rows_.nearest({rows, 0}, n_rows, sites_, sites_.k, scratch_, label, sq_dist, lower, known);
-      for (int i = 0; i < n_rows; ++i) lower[i] = exact::safe_dist(lower[i], rows_.d);
+      make_safe(lower, n_rows);
     });
+  }
+
+  // What Rows::nearest says about the second sites, as distances.
+  void make_safe(double* lower, int n_rows) const {
+    for (int i = 0; i < n_rows; ++i) lower[i] = exact::safe_dist(lower[i], rows_.d);
+  }
+
+  // Consecutive rows, whatever is known of them: without lists, results go where they belong.
+  void rank_in_place(int64_t begin, int64_t end) {
+    for (; begin < end && worker_.go_on(); begin += TILE) {
+      const int n_rows = static_cast<int>(std::min<int64_t>(TILE, end - begin));
+      double lower[TILE];
+      rows_.nearest({nullptr, begin}, n_rows, sites_, sites_.k, scratch_, label_ + begin, sq_dist_ + begin, lower, {});
+      make_safe(lower, n_rows);
+      bounds_.keep(begin, n_rows, label_ + begin, lower);
+      tally_.n_distances += n_rows * sites_.k;
+    }
   }
 
   void search_tree(const SiteTree& tree, const int64_t* rows, int n_rows) {
@@ -228,6 +254,10 @@ class PieceAssignment {
       visit(rows.data() + i, static_cast<int>(std::min<size_t>(TILE, rows.size() - i)));
   }
 
+  // So many rows of a piece are compared with their bounds before the rest is, where rows are ranked in place. Where
+  // more than two thirds of them are open, ranking the rest takes less time than bounds save. Measured with 8 columns, 50
+  // sites and AVX-512, in ns a row: 45 in place; with bounds 44 where .55 of the rows are open, 39 where .44 are.
+  static constexpr int64_t N_PROBED = TILE;
   const Rows& rows_;
   const Sites& sites_;
   const Quantized& quantized_;
@@ -236,6 +266,7 @@ class PieceAssignment {
   Worker& worker_;
   int32_t* label_;
   double* sq_dist_;
+  const bool ranks_in_place_;
   Scratch scratch_;
   std::vector<int64_t> open_, moved_, doubtful_, unknown_, unseen_;
   Tally tally_;

@@ -170,6 +170,9 @@ void rank_columns(const float* z, int n_rows, const float* panels, const float* 
   }
 }
 
+constexpr int64_t COLUMNS = KFREE_VECTOR_BYTES >= 32 ? NARROW_COLUMNS : TINY_COLUMNS;
+static_assert(NARROW_COLUMNS == 8 && TINY_COLUMNS == 3, "one case for each number of columns");
+
 void rank_narrow(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
                  int64_t n_sites, float* best, float* second, int32_t* index) {
   constexpr int FEW = KFREE_VECTOR_BYTES == 64 ? 3 : 2;
@@ -184,8 +187,16 @@ void rank_narrow(const float* z, int n_rows, int64_t d, const float* panels, con
   switch (d) {
     case 1: return ranked(rank_columns<1, MANY>);
     case 2: return ranked(rank_columns<2, MANY>);
-    default: return ranked(rank_columns<3, FEW>);
+    case 3: return ranked(rank_columns<3, FEW>);
   }
+  // One vector of rows leaves registers for sums and leaders; processors that have wide ones overlap the next sites.
+  if constexpr (COLUMNS == NARROW_COLUMNS) switch (d) {
+      case 4: return ranked(rank_columns<4, 1>);
+      case 5: return ranked(rank_columns<5, 1>);
+      case 6: return ranked(rank_columns<6, 1>);
+      case 7: return ranked(rank_columns<7, 1>);
+      case 8: return ranked(rank_columns<8, 1>);
+    }
 }
 
 void score(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float lowered,
@@ -201,6 +212,6 @@ void score(const float* z, int n_rows, int64_t d, const float* panel, const floa
 }  // namespace
 
 extern const DenseKernels KFREE_DENSE;
-const Ranker KFREE_RANKER = {GROUP, rank, rank_narrow, score, KFREE_INT8, KFREE_DENSE};
+const Ranker KFREE_RANKER = {GROUP, rank, COLUMNS, rank_narrow, score, KFREE_INT8, KFREE_DENSE};
 
 }  // namespace kfree

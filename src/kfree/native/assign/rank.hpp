@@ -12,8 +12,8 @@ struct DenseKernels;
 constexpr int PANEL = 16;
 // Rows are ranked in tiles of up to this many.
 constexpr int TILE = 48;
-// Rows of so few columns may be ranked with a row in each lane.
-constexpr int64_t NARROW_COLUMNS = 3;
+// Rows of so few columns may be ranked with a row in each lane; of up to TINY_COLUMNS by every instruction set.
+constexpr int64_t NARROW_COLUMNS = 8, TINY_COLUMNS = 3;
 // The half norm of a place in a panel that holds no site: finite, so that the kernels need not handle infinities.
 constexpr float FARTHEST = 3e38f;
 
@@ -28,7 +28,9 @@ struct Ranker {
   // their order is decided canonically
   void (*rank)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
                int64_t n_sites, float* best, float* second, int32_t* index);
-  // The same for rows of up to NARROW_COLUMNS columns, one at least, which lie column by column: z (d, TILE).
+  // Up to how many columns the next function takes: TINY_COLUMNS, or NARROW_COLUMNS where so many registers stay free.
+  int64_t narrow_columns;
+  // The same for rows of so few columns, one at least, which lie column by column: z (d, TILE).
   void (*rank_narrow)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
                       int64_t n_sites, float* best, float* second, int32_t* index);
   // For a single panel. out score (TILE, PANEL)

@@ -59,12 +59,22 @@ class RankError {
 
   // Half norms are taken times this, which lowers the score of a site by its share.
   float lowered() const { return lowered_; }
+  // What the share of a row is made of: factor·|row|² + least where |row|² is less than most, else infinite; and that of a
+  // site, factor·|site|².
+  struct Shares {
+    double row_factor, row_least, most_sq_norm, site_factor;
+  };
+  Shares shares(double max_site_norm) const {
+    // (|row| + |site|)² ≤ 2|row|² + 2|site|²
+    return {0.5 * relative_ + 4.0 * unit64_, underflow_, 5e36 - max_site_norm * max_site_norm,
+            0.5 * (1.0 - static_cast<double>(lowered_))};
+  }
   // The shares, by squared norms; infinite where nothing is claimed.
   double of_site(double sq_norm) const { return 0.5 * (1.0 - static_cast<double>(lowered_)) * sq_norm; }
   double of_row(double sq_norm, double max_site_norm) const {
-    // (|row| + |site|)² ≤ 2|row|² + 2|site|²
-    if (!(2.0 * (sq_norm + max_site_norm * max_site_norm) < 1e37)) return std::numeric_limits<double>::infinity();
-    return (0.5 * relative_ + 4.0 * unit64_) * sq_norm + underflow_;
+    const Shares shares = this->shares(max_site_norm);
+    if (!(sq_norm < shares.most_sq_norm)) return std::numeric_limits<double>::infinity();
+    return shares.row_factor * sq_norm + shares.row_least;
   }
 
  private:

@@ -60,7 +60,7 @@ class DenseRows final : public Rows {
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
                double* sq_dist, double* second, Known known) const override {
-    if (is_narrow(n_sites) && n_sites <= PANEL)
+    if (is_narrow(n_sites) && d <= TINY_COLUMNS && n_sites <= PANEL)
       return loops_.nearest_of_few(data(), rows, n_rows, sites.centre.data(), n_sites, label, sq_dist, second);
     // Ranking takes whole panels; the youngest sites of an incomplete panel are compared with the winner one by one.
     const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
@@ -72,15 +72,20 @@ class DenseRows final : public Rows {
       rank_scores(rows, n_rows, sites, ranked, n_panels, scratch, scored);
     else if (n_ranked > 1)
       score_tile(rows, n_rows, ranked, scratch, scored);
-    bool decided[TILE];
-    for (int i = 0; i < n_rows; ++i) {
-      decided[i] = n_ranked > 1 && scored.decided(i, sites, rank_error_);
-      label[i] = decided[i] ? scored.index[i] : 0;
+    int64_t decided[TILE];
+    if (n_ranked > 1) {
+      const int n_decided = decide(n_rows, sites, scored, label, decided, second);
+      sq_dists_unless(known, rows, n_rows, sites, label, sq_dist);
+      if (n_decided == n_rows && n_ranked == n_sites) return;
+    } else {
+      std::fill_n(label, n_rows, 0);
+      std::fill_n(second, n_rows, std::numeric_limits<double>::infinity());
+      if (n_ranked > 0)
+        sq_dists_unless(known, rows, n_rows, sites, label, sq_dist);
+      else
+        std::fill_n(sq_dist, n_rows, std::numeric_limits<double>::infinity());
     }
-    if (n_ranked > 0) sq_dists_unless(known, rows, n_rows, sites, label, sq_dist);
     for (int i = 0; i < n_rows; ++i) {
-      second[i] = n_ranked > 1 ? scored.second_sq_dist(i) : std::numeric_limits<double>::infinity();
-      if (n_ranked == 0) sq_dist[i] = second[i];
       if (n_ranked > 1 && !decided[i]) {
         if (!all_scored) score_all(rows, n_rows, sites, n_panels, n_ranked, scratch);
         all_scored = true;
@@ -91,6 +96,8 @@ class DenseRows final : public Rows {
       if (n_ranked < n_sites) improve(rows[i], sites, n_ranked, n_sites, scratch, label[i], sq_dist[i], second[i]);
     }
   }
+
+  bool ranks_narrow(int64_t k) const override { return is_narrow(k); }
 
   bool prefilter_pays(int64_t k) const override { return quantizer_ && quantizer_->pays(k); }
 
@@ -126,6 +133,7 @@ class DenseRows final : public Rows {
     const auto n_some = static_cast<int64_t>(some.id.size());
     score_tile(rows, n_rows,
                {some.panels32.data(), some.half_norm32.data(), n_some, sites.max_norm()}, scratch, scored);
+    for (int i = 0; i < n_rows; ++i) scored.error[i] = rank_error_.of_row(scored.sq_norm[i], sites.max_norm());
     for (int i = 0; i < n_rows; ++i) lower[i] = scored.lower_but(label[i], i, some, d);
   }
 
@@ -166,7 +174,7 @@ class DenseRows final : public Rows {
   };
 
   // Whether rows are ranked with a row in each lane: that takes longer for each site, and less at the end.
-  bool is_narrow(int64_t n_sites) const { return 0 < d && d <= NARROW_COLUMNS && n_sites <= 8 * PANEL; }
+  bool is_narrow(int64_t n_sites) const { return 0 < d && d <= ranker_.narrow_columns && n_sites <= 8 * PANEL; }
   // Whether rows can be quantized as they lie; others are copied first.
   bool plain32() const { return std::is_same_v<T, float> && column_stride_ == 1 && centres == Centres::MEANS; }
 
@@ -183,10 +191,7 @@ class DenseRows final : public Rows {
                    Scratch& scratch, Scored& scored) const {
     pack(rows, n_rows, ranker_.group, scratch, scored.sq_norm);
     score_all(rows, n_rows, sites, n_panels, ranked.n_sites, scratch);
-    for (int i = 0; i < n_rows; ++i) {
-      scored.error[i] = rank_error_.of_row(scored.sq_norm[i], ranked.max_norm);
-      scored.find_lowest(i, scratch.scores.data(), ranked.n_sites);
-    }
+    for (int i = 0; i < n_rows; ++i) scored.find_lowest(i, scratch.scores.data(), ranked.n_sites);
   }
 
   // All scores of a packed tile, into scratch.scores (n_panels, TILE, PANEL).
@@ -201,6 +206,21 @@ class DenseRows final : public Rows {
                     scratch.scores.data() + p * TILE * PANEL);
   }
 
+  // Which of the rows ranking decides; returns their number. out label (n_rows,), 0 for others; scored.error;
+  // decided (TILE,), 1 or 0; second (n_rows,): squared distances that no other site's are less than
+  int decide(int n_rows, const Sites& sites, Scored& scored, int32_t* label, int64_t* decided, double* second) const {
+    const auto shares = rank_error_.shares(sites.max_norm());
+    double bound[TILE];
+    const int n_decided = ranker_.dense.decide(
+        {scored.best, scored.second, scored.index, scored.sq_norm, sites.sq_norm.data(), shares.row_factor,
+         shares.row_least, shares.most_sq_norm, shares.site_factor},
+        n_rows, scored.error, decided, bound);
+    for (int i = 0; i < n_rows; ++i) label[i] = scored.index[i] & -static_cast<int32_t>(decided[i]);
+    std::copy_n(bound, n_rows, second);
+    return n_decided;
+  }
+
+  // out scored, but its errors
   void score_tile(RowSet rows, int n_rows, const Ranked& sites, Scratch& scratch, Scored& scored) const {
     pack(rows, n_rows, is_narrow(sites.n_sites) ? TILE : ranker_.group, scratch, scored.sq_norm);
     if (is_narrow(sites.n_sites))
@@ -209,7 +229,6 @@ class DenseRows final : public Rows {
     else
       ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, rank_error_.lowered(), sites.n_sites,
                    scored.best, scored.second, scored.index);
-    for (int i = 0; i < n_rows; ++i) scored.error[i] = rank_error_.of_row(scored.sq_norm[i], sites.max_norm);
   }
 
   // The rows of a tile as the ranking kernels want them, and their squared norms.

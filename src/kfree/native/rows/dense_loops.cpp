@@ -219,6 +219,38 @@ void sq_dists_in_any_order(const double* z, int64_t d, const double* centre, con
   if (j < n) sq_dists_of<1>(z, d, centre, some + j, sq_dist + j);
 }
 
+int decide(const RankedTile& ranked, int n_rows, double* error, int64_t* decided, double* second_sq_dist) {
+  constexpr int W = WIDEST;
+  typedef typename VectorOf<int64_t, W>::type Mask;
+  typedef typename VectorOf<int64_t, W>::unaligned LoadedMask;
+  static_assert(TILE % W == 0, "tiles must divide evenly");
+  const Doubles<W> infinite = Doubles<W>{} + __builtin_inf();
+  Mask n_decided = {};
+  for (int i = 0; i < n_rows; i += W) {
+    // Lanes beyond the last row hold anything, and are not counted.
+    Mask counts;
+    Doubles<W> sites = {};
+    const Doubles<W> norm = loaded<W>(ranked.sq_norm + i);
+    // Outside float32's range the index is not valid, so it is not used.
+    const Mask valid = norm < ranked.most_sq_norm;
+    for (int lane = 0; lane < W; ++lane) {
+      counts[lane] = i + lane < n_rows ? -1 : 0;
+      sites[lane] = ranked.site_sq_norm[counts[lane] & valid[lane] & ranked.index[i + lane]];
+    }
+    const Doubles<W> own = valid ? ranked.row_factor * norm + ranked.row_least : infinite;
+    const Doubles<W> best = loaded<W>(ranked.best + i), second = loaded<W>(ranked.second + i);
+    const Mask sure = (second - best > 2.0 * (own + ranked.site_factor * sites)) & valid & counts;
+    const Doubles<W> bound = norm + 2.0 * (second - 2.0 * own), zero = {};
+    store<W>(error + i, own);
+    store<W>(second_sq_dist + i, bound > zero ? bound : zero);  // what is not a number becomes 0
+    *reinterpret_cast<LoadedMask*>(decided + i) = -sure;
+    n_decided -= sure;
+  }
+  int n = 0;
+  for (int lane = 0; lane < W; ++lane) n += static_cast<int>(n_decided[lane]);
+  return n;
+}
+
 template <class At, int D>
 inline void nearest_of_few(At at, Columns<D> d, RowSet rows, int n_rows, const double* centre, int64_t n_sites,
                            int32_t* label, double* sq_dist, double* second) {
@@ -259,7 +291,7 @@ void nearest_of_few(const DenseData<T>& data, RowSet rows, int n_rows, const dou
                     int32_t* label, double* sq_dist, double* second) {
   with_coordinates(data, [&](auto at) {
     const auto find = [&](auto d) { nearest_of_few(at, d, rows, n_rows, centre, n_sites, label, sq_dist, second); };
-    static_assert(NARROW_COLUMNS == 3, "one case for each number of columns");
+    static_assert(TINY_COLUMNS == 3, "one case for each number of columns");
     if (data.d == 1) find(Columns<1>());
     if (data.d == 2) find(Columns<2>());
     if (data.d == 3) find(Columns<3>());
@@ -298,6 +330,8 @@ inline void pack(At at, int64_t d, RowSet rows, int n_rows, float* z32, double* 
     for (int r = 0; r < GROUP; ++r) row[r] = rows[i + r < n_rows ? i + r : n_rows - 1];
     if (d >= W)
       pack_group<GROUP, W>(at, d, row, z32 + i * d, norm);
+    else if (W == 8 && d >= 4)
+      pack_group<GROUP, W == 8 ? 4 : W>(at, d, row, z32 + i * d, norm);
     else if (d >= 2)
       pack_group<GROUP, 2>(at, d, row, z32 + i * d, norm);
     else
@@ -327,6 +361,6 @@ constexpr DenseLoops<T> LOOPS = {copy<T>, add<T>, sq_dists<T>, set_row<T>, add_r
 
 // Constants are not seen outside unless they are declared so.
 extern const DenseKernels KFREE_DENSE;
-const DenseKernels KFREE_DENSE = {sq_dists_in_any_order, LOOPS<float>, LOOPS<double>};
+const DenseKernels KFREE_DENSE = {decide, sq_dists_in_any_order, LOOPS<float>, LOOPS<double>};
 
 }  // namespace kfree

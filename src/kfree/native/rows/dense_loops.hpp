@@ -28,7 +28,7 @@ struct DenseLoops {
   // Puts weight·z of a row into sum (d,), as if added to zeros: −0.0 becomes 0.0; the second adds it.
   void (*set_row)(const DenseData<T>& data, int64_t row, double weight, double* sum);
   void (*add_row)(const DenseData<T>& data, int64_t row, double weight, double* sum);
-  // For up to NARROW_COLUMNS columns and so few sites that ranking would not save time: the nearest site, the first one on
+  // For up to TINY_COLUMNS columns and so few sites that ranking would not save time: the nearest site, the first one on
   // ties, by all canonical distances. out label, sq_dist (n_rows,); second (n_rows,), the squared distance to the next
   void (*nearest_of_few)(const DenseData<T>& data, RowSet rows, int n_rows, const double* centre, int64_t n_sites,
                          int32_t* label, double* sq_dist, double* second);
@@ -37,7 +37,19 @@ struct DenseLoops {
   void (*pack)(const DenseData<T>& data, RowSet rows, int n_rows, int group, float* z32, double* sq_norm);
 };
 
+// What a ranking kernel found for a tile of rows, and how far its scores may be off (exact::RankError).
+struct RankedTile {
+  const float *best, *second;
+  const int32_t* index;
+  const double* sq_norm;       // (n_rows,) of the rows
+  const double* site_sq_norm;  // (k,)
+  double row_factor, row_least, most_sq_norm, site_factor;
+};
+
 struct DenseKernels {
+  // Scored::decided and Scored::second_sq_dist for n_rows ≤ TILE rows. All arrays have room for TILE.
+  // out error: the rows' shares; decided: 1 or 0; second_sq_dist. Returns how many rows are decided.
+  int (*decide)(const RankedTile& ranked, int n_rows, double* error, int64_t* decided, double* second_sq_dist);
   // Σ_t (z_t − c_t)² to n of the sites, added in any order, which for many columns takes a fourth of the time. in z (d,),
   // centre (·, d), some (n,); out sq_dist (n,)
   void (*sq_dists_in_any_order)(const double* z, int64_t d, const double* centre, const int32_t* some, int n,

@@ -96,6 +96,8 @@ class Rows {
   // out second (n_rows,): no other of them is nearer than the safe_dist of this
   virtual void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch,
                        int32_t* label, double* sq_dist, double* second, Known known = {}) const = 0;
+  // Whether ranking k sites takes so little time that a bound that fails for most rows is not worth asking for.
+  virtual bool ranks_narrow(int64_t) const { return false; }
   // Whether ranking k sites takes less time where the prefilter is tried first.
   virtual bool prefilter_pays(int64_t) const { return false; }
   // The quantised sites, or those of a subset, for these rows, made by n_threads threads; null if not possible.

@@ -21,6 +21,13 @@ struct Int8Kernel {
   // The prefilter pays from so many columns on, d, and from least_sites + least_values / d sites on: what it adds to each
   // row outweighs what it saves for each site, the more so the fewer the columns. benchmarks/choices.py measures it.
   int64_t least_columns, least_sites, least_values;
+  // From so many columns on, and up to so many panels, `rank` leaves all scores to `list`: computing them again would take
+  // longer than storing them, and those of a tile stay in a second-level cache.
+  int64_t scored_columns, scored_panels;
+  // How many values `rank` leaves.
+  int64_t n_left(int64_t d, int64_t n_panels) const {
+    return TILE * n_panels * (d >= scored_columns && n_panels <= scored_panels ? panel : 1);
+  }
   // out q (stride,): (z − centre)/step, rounded and no larger than `largest`, zeros after the first d, plus bias
   // Returns Σ (z − centre − step·q)², and Σ q² in sq_norm.
   float (*quantize)(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
@@ -32,7 +39,8 @@ struct Int8Kernel {
   // One kernel for each shift, and at the end one for 16 columns.
   static constexpr int FOR_SIXTEEN = MOST_SHIFT - LEAST_SHIFT + 1;
   // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, any one if they are equal;
-  //     lowest (n_panels, TILE) what `list` may want to know about the same rows
+  //     lowest (n_panels, TILE) or, where all scores are left, (n_panels, TILE, panel): what `list` may want to know about
+  //     the same rows
   void (*rank[FOR_SIXTEEN + 1])(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels,
                                 const int32_t* half_norm, int64_t n_panels, int16_t* best, int16_t* second,
                                 int32_t* index, int16_t* lowest);

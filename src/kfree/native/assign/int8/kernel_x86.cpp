@@ -17,6 +17,8 @@ constexpr int LARGEST = 63, BIAS = 63;
 #endif
 
 constexpr int BYTES = sizeof(Register), HALF = BYTES / 4, PANEL_SITES = 2 * HALF;
+// Where all scores are left to `list` (kernel.hpp): 256 KiB of them at most.
+constexpr int64_t SCORED_COLUMNS = 64, SCORED_PANELS = 131072 / (TILE * PANEL_SITES);
 // As many bytes of panels as stay in a first-level cache while the rows of a tile pass by.
 constexpr int64_t CACHED = 32768;
 static_assert(TILE % GROUP == 0, "tiles must divide evenly");
@@ -115,7 +117,8 @@ void finish(const Leaders& row, int16_t* best, int16_t* second, int32_t* index) 
 
 template <int SHIFT, int WIDTH = 0>
 void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels, const int32_t* half_norm,
-          int64_t n_panels, int16_t* best, int16_t* second, int32_t* index, int16_t*) {
+          int64_t n_panels, int16_t* best, int16_t* second, int32_t* index, int16_t* lowest) {
+  const bool leaves_scores = d >= SCORED_COLUMNS && n_panels <= SCORED_PANELS;
   const Register worst = spread16(HIGHEST_SCORE);
   Leaders leaders[TILE];
   for (int r = 0; r < n_rows + GROUP - 1 && r < TILE; ++r) leaders[r] = {worst, worst, spread16(0)};
@@ -131,6 +134,7 @@ void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
         for_group([&](auto i) KFREE_INLINE {
           Leaders& lead = leaders[r + i];
           const Register score = shift_and_pack<SHIFT>(sum[i][0], sum[i][1]);
+          if (leaves_scores) store(lowest + (p * TILE + r + i) * PANEL_SITES, score);
           lead.panel = where_less(score, lead.best, number, lead.panel);
           lead.second = min16(lead.second, max16(score, lead.best));
           lead.best = min16(lead.best, score);
@@ -140,10 +144,25 @@ void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
   for (int r = 0; r < n_rows; ++r) finish(leaders[r], best + r, second + r, index + r);
 }
 
+// Adds the sites of panel p with scores up to the limit to the candidates of a row, of which there are n so far.
+inline void add_candidates(Register score, int16_t limit, int64_t p, int32_t* candidate, int32_t& n) {
+  for (Mask left = at_most(in_order(score), spread16(limit)); left; left &= left - 1, ++n)
+    if (n < MOST_CANDIDATES) candidate[n] = static_cast<int32_t>(p * PANEL_SITES + __builtin_ctz(left));
+}
+
 template <int SHIFT, int WIDTH = 0>
 void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels, const int32_t* half_norm,
-          int64_t n_panels, const int16_t* limit, const int32_t*, const int16_t*, int32_t* candidate,
+          int64_t n_panels, const int16_t* limit, const int32_t* place, const int16_t* lowest, int32_t* candidate,
           int32_t* n_candidates) {
+  if (d >= SCORED_COLUMNS && n_panels <= SCORED_PANELS) {
+    for (int r = 0; r < n_rows; ++r) {
+      n_candidates[r] = 0;
+      for (int64_t p = 0; p < n_panels; ++p)
+        add_candidates(load(lowest + (p * TILE + place[r]) * PANEL_SITES), limit[r], p, candidate + r * MOST_CANDIDATES,
+                       n_candidates[r]);
+    }
+    return;
+  }
   for (int r = 0; r < n_rows; r += GROUP) {
     const int n_wanted = n_rows - r < GROUP ? n_rows - r : GROUP;
     int32_t n[GROUP] = {};
@@ -152,12 +171,8 @@ void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
       sum_panel<WIDTH>(q + r * stride, stride, d, panels + p * PANEL_SITES * d, half_norm + p * PANEL_SITES, sum);
       Register score[GROUP];
       for_group([&](auto i) KFREE_INLINE { score[i] = shift_and_pack<SHIFT>(sum[i][0], sum[i][1]); });
-      for (int i = 0; i < n_wanted; ++i) {
-        for (Mask left = at_most(in_order(score[i]), spread16(limit[r + i])); left; left &= left - 1, ++n[i])
-          if (n[i] < MOST_CANDIDATES)
-            candidate[(r + i) * MOST_CANDIDATES + n[i]] =
-                static_cast<int32_t>(p * PANEL_SITES + __builtin_ctz(left));
-      }
+      for (int i = 0; i < n_wanted; ++i)
+        add_candidates(score[i], limit[r + i], p, candidate + (r + i) * MOST_CANDIDATES, n[i]);
     }
     for (int i = 0; i < n_wanted; ++i) n_candidates[r + i] = n[i];
   }
@@ -217,6 +232,6 @@ float quantize(const float* z, const float* centre, int64_t d, float step, int8_
 
 }  // namespace
 
-const Int8Kernel KFREE_INT8_KERNEL = {PANEL_SITES, LARGEST, BIAS, 16, 64, 3500, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
+const Int8Kernel KFREE_INT8_KERNEL = {PANEL_SITES, LARGEST, BIAS, 16, 64, 3500, SCORED_COLUMNS, SCORED_PANELS, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
 
 }  // namespace kfree

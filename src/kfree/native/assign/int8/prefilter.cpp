@@ -20,7 +20,7 @@ struct Seen {
 
   Seen(const Rows& rows, RowSet tile, int n_rows, const QuantizedSites& quantized, Scratch& scratch) {
     rows.quantize(tile, n_rows, quantized, scratch, row);
-    scratch.lowest.resize(TILE * quantized.n_panels());
+    scratch.lowest.resize(quantized.n_left());
     quantized.rank(scratch.quantized.data(), n_rows, best, second, winner, scratch.lowest.data());
   }
 };

@@ -36,6 +36,8 @@ class QuantizedSites {
   float step() const { return step_; }
   int64_t stride() const { return stride_; }
   int64_t n_panels() const { return n_panels_; }
+  // How many values `rank` leaves in `lowest`.
+  int64_t n_left() const { return kernels_.n_left(d_, n_panels_); }
   void rank(const int8_t* q, int n_rows, int16_t* best, int16_t* second, int32_t* index, int16_t* lowest) const {
     kernels_.rank[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, best, second, index,
                            lowest);
