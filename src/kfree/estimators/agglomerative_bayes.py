@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from kfree.core.fields import Centres, Count, Covariances, Number, NumberOfClusters, NumberOfCoordinates, RowLabels
 from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
@@ -157,6 +158,8 @@ class AgglomerativeBayes(ClusterEstimator):
     _constraints = CONSTRAINTS
     predict = _by_posterior.predict
 
+    # Threads of BLAS wait for each other by turning, which takes many times as long where processors are busy.
+    @threadpool_limits.wrap(limits=1, user_api="blas")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Grow the tree of the rows of X.
 

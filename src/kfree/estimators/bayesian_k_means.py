@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from kfree.core.fields import (
     Centres,
@@ -208,6 +209,8 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
     predict = _by_posterior.predict
 
     @with_callbacks
+    # Threads of BLAS wait for each other by turning, which takes many times as long where processors are busy.
+    @threadpool_limits.wrap(limits=1, user_api="blas")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
