@@ -120,6 +120,7 @@ class AutoCluster(ClusterEstimator):
         Whether all halves show the same number of clusters, and all clusters are stable (at least 0.75).
     curves_ : dict
         The score for each number of clusters, by view of the rows: arrays ``k``, ``links``, ``clarity``, ``score``.
+        Long clusters are found in a "graph of rows whitened within clusters".
     n_judged_ : int
         Rows that were judged.
     columns_ : ndarray of int
