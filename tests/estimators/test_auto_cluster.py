@@ -15,7 +15,7 @@ from kfree.estimators._auto_choice import not_offered
 from kfree.estimators._auto_opinions import with_dips, with_levels, with_path
 from kfree.exceptions import DataAdvice
 from kfree.models.neighbours import NeighbourVote
-from kfree.search.judge.choose import BY_CENTRES, ROWS_GRAPH, Candidate, Judge
+from kfree.search.judge.choose import BY_CENTRES, ROWS_GRAPH, WITHIN_GRAPH, Candidate, Judge
 from kfree.search.judge.scores import Scores
 from kfree.search.judge.surrogates import unit_rows
 
@@ -389,3 +389,30 @@ def test_halves_are_judged_as_a_fit_of_as_many_rows_is():
     y = rng.integers(4, size=160)
     model = AutoCluster().fit(rng.normal(scale=1.2, size=(4, 10))[y] + rng.normal(size=(160, 10)))
     assert (model.n_clusters_, model.k_interval_) == (4, (2, 4))  # 9 with half as many neighbours as a fit has
+
+
+def strips(rng, n=600):
+    """Four parallel strips eight times as long as wide."""
+    y = rng.integers(4, size=n)
+    X = rng.normal(size=(n, 2)) * [8.0, 1.0] + 6.0 * y[:, None] * [0.0, 1.0]
+    return X @ np.array([[0.8, 0.6], [-0.6, 0.8]]), y
+
+
+def test_strips_are_found_in_rows_whitened_within_clusters(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = strips(rng)
+    model = AutoCluster().fit(X)
+    assert WITHIN_GRAPH in model.curves_
+    assert model.n_clusters_ == 4
+    assert adjusted_rand_score(y, model.labels_) > 0.93
+    model.save(tmp_path / "strips.kfree")
+    new, truth = strips(rng)
+    predicted = load(tmp_path / "strips.kfree").predict(new)
+    assert np.array_equal(predicted, model.predict(new))
+    assert adjusted_rand_score(truth, predicted) > 0.9
+
+
+def test_zeros_and_ones_are_not_whitened_within_clusters():
+    X, _ = strips(np.random.default_rng(0))
+    model = AutoCluster().fit(np.column_stack([X, np.arange(600) % 2]))
+    assert WITHIN_GRAPH not in model.curves_

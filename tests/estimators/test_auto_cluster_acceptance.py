@@ -49,6 +49,13 @@ def bent(rng, angle):
     return 8 * np.column_stack([np.sin(angle), np.cos(angle)]) + 0.7 * rng.normal(size=(len(angle), 2))
 
 
+def strips(seed, ratio, n=1000):
+    """Four parallel strips in two columns, six deviations apart; a cut across all of them cuts few links too."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(4), n // 4)
+    return rng.normal(size=(n, 2)) * [ratio, 1.0] + 6.0 * y[:, None] * [0.0, 1.0], y
+
+
 def ring(rng):
     return bent(rng, rng.uniform(0, 2 * np.pi, size=1000))
 
@@ -66,6 +73,8 @@ SETS = {
     "3 close": (0.80, lambda: blobs(1, 400, 10, 3, 4.0)),
     "5 of 128 columns": (0.93, lambda: blobs(2, 400, 128, 5, 6.0)),
     "16 of 128 columns": (0.93, lambda: blobs(3, 600, 128, 16, 12.0)),
+    "strips 6 : 1": (0.93, lambda: strips(8, 6.0)),
+    "strips 10 : 1": (0.93, lambda: strips(9, 10.0)),
     "4 beside 12 columns of noise": (0.89, lambda: beside_noise(7, 300, 4, 12)),
     "Gaussian": (1.0, lambda: alone(lambda rng: rng.normal(size=(400, 6)) @ rng.normal(size=(6, 6)))),
     "cube": (1.0, lambda: alone(lambda rng: rng.uniform(size=(400, 3)))),

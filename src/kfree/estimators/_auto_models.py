@@ -150,11 +150,11 @@ def fit_on_all(
     labels: Index,
     *,
     unit: bool,
-    white: bool,
+    whitening: Whitening | None,
     n_threads: int | None,
 ) -> Fitted:
-    """The model ``name`` on all rows, whitened if ``white``; ``labels`` are those of the judged rows."""
-    prepare: Any = Whitening.of(rows[judged]) if white else AsTheyAre()
+    """The model ``name`` on all rows, whitened if ``whitening`` is given; ``labels`` are those of the judged rows."""
+    prepare: Any = AsTheyAre() if whitening is None else whitening
     if name == ELLIPSES:
         prepare = Components.of(rows[judged])
     ready = prepare(rows)

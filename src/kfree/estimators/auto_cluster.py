@@ -120,6 +120,7 @@ class AutoCluster(ClusterEstimator):
         Whether all halves show the same number of clusters, and all clusters are stable (at least 0.75).
     curves_ : dict
         The score for each number of clusters, by view of the rows: arrays ``k``, ``links``, ``clarity``, ``score``.
+        Long clusters are found in a "graph of rows whitened within clusters".
     n_judged_ : int
         Rows that were judged.
     columns_ : ndarray of int
@@ -210,7 +211,7 @@ class AutoCluster(ClusterEstimator):
                 noise = np.delete(frame.columns, choice.columns)
                 frame, framed = frame.of_columns(choice.columns), framed[:, choice.columns]
             choice = replace(choice, left_out=choice.left_out + not_offered(rows[judged]))
-            settings = {"unit": frame.unit, "white": choice.white, "n_threads": self.n_threads}
+            settings = {"unit": frame.unit, "whitening": choice.whitening, "n_threads": self.n_threads}
             tell("all rows", 0.0)
             fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, **settings)
             tell("all rows", 1.0)

@@ -19,11 +19,13 @@ from kfree.search.judge.scores import Measured, Null, Scores
 from kfree.search.judge.silhouette import HeldOut, silhouette
 from kfree.search.judge.spectrum import directions, leading_vectors, spectral_clusterings
 from kfree.search.judge.surrogates import DirectionalFactors, DirectionalGaussian, GaussianCopula, Surrogate
+from kfree.search.judge.within import whitening_within
 
 # Below this score rows may have no clusters. Tables: surrogates are Gaussian copulas, and other rows without clusters
 # (simplices, log-normal columns) reach 0.05. Tables of few columns: pieces of a ring of 400 rows reach 0.10. Unit rows:
 # surrogates have independent factors, and other rows without clusters (shares of topics) reach 0.10.
-TABLE_GATE, CURVED_GATE, UNIT_GATE = 0.055, 0.11, 0.1
+# Rows whitened within clusters: the arms of a curve like an S are parallel there and reach 0.20; most strips have 0.42.
+TABLE_GATE, CURVED_GATE, UNIT_GATE, WITHIN_GATE = 0.055, 0.11, 0.1, 0.3
 # A simpler model is taken if it is no worse than this, which is less than the noise of a share of ten thousand links.
 TIE = 0.005
 # Between numbers of clusters with this share of the highest score, there may be a higher one.
@@ -48,6 +50,7 @@ _N_SURROGATES, _N_SPLITS = 3, 2
 Curves: TypeAlias = dict[str, tuple[Index, Scores]]
 
 ROWS_GRAPH, WHITENED_GRAPH, BY_CENTRES = "graph of rows", "graph of whitened rows", "k-means"
+WITHIN_GRAPH = "graph of rows whitened within clusters"
 ROUND, SHARED, SHAPES = "round", "shared ellipse", "any shape"
 
 
@@ -83,11 +86,12 @@ class Views:
 
     rows: tuple[Floats, ...]
     near: tuple[Index, ...]
+    whitening: Whitening | None = None
 
     @classmethod
-    def of(cls, rows: Floats, whiten: bool, m: int, rng: np.random.Generator) -> Views:
-        seen = (rows, Whitening.of(rows)(rows)) if whiten else (rows,)
-        return cls(seen, tuple(neighbours(view, m, rng) for view in seen))
+    def of(cls, rows: Floats, whitening: Whitening | None, m: int, rng: np.random.Generator) -> Views:
+        seen = (rows,) if whitening is None else (rows, whitening(rows))
+        return cls(seen, tuple(neighbours(view, m, rng) for view in seen), whitening)
 
     def in_graph(self, view: int, numbers: Sequence[int], rng: np.random.Generator) -> Measured:
         """Clusters of the graph of one view."""
@@ -133,12 +137,12 @@ class Judge:
         most: int = _MOST_OF_TABLE,
     ):
         self.unit, self.rng, self.n_splits = unit, rng, n_splits
-        self.whiten = whiten and not unit
+        self.whiten, self.is_within = whiten and not unit, False
         self.n_rows, self.m = len(rows), n_links(len(rows))
         self.rows = rows if unit else dithered(rows, rng)
-        self.views = Views.of(self.rows, self.whiten, self.m, rng)
+        self.views = self.views_of(self.rows)
         source: Surrogate = DirectionalGaussian.of(self.rows) if unit else GaussianCopula.of(self.rows)
-        self.surrogates = [Views.of(source.draw(rng), self.whiten, self.m, rng) for _ in range(n_surrogates)]
+        self.surrogates = [self.views_of(source.draw(rng)) for _ in range(n_surrogates)]
         # The graph of unit rows shows whether there are clusters, and how clear they are at about this k.
         self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)[::2] if unit else numbers_of(self.n_rows, most)
         self.nulls = self._graph_nulls()
@@ -154,15 +158,31 @@ class Judge:
         judge = copy(self)
         judge.n_rows, judge.m, judge.numbers = n_rows, n_links(n_rows), numbers_of(n_rows, most)
         some = (one.rows[0][:n_rows] for one in self.surrogates)
-        judge.surrogates = [Views.of(rows, self.whiten, judge.m, self.rng) for rows in some]
+        judge.surrogates = [judge.views_of(rows) for rows in some]
         judge.nulls = judge._graph_nulls()
         return judge
 
     def on(self, rows: Floats) -> Judge:
         """The same judge for other rows of the same source, about as many."""
         judge = copy(self)
-        judge.n_rows, judge.rows, judge.views = len(rows), rows, Views.of(rows, self.whiten, self.m, self.rng)
+        judge.n_rows, judge.rows, judge.views = len(rows), rows, self.views_of(rows)
         return judge
+
+    def within(self, whitening: Whitening, rng: np.random.Generator) -> Judge:
+        """A judge of the same rows, which ``whitening`` whitens within clusters, as the same passes do surrogates."""
+        judge = copy(self)
+        judge.rng, judge.is_within, judge.gate = rng, True, WITHIN_GATE
+        judge.views = Views.of(self.rows, whitening, self.m, rng)
+        judge.surrogates = [judge.views_of(one.rows[0]) for one in self.surrogates]
+        judge.nulls = judge._graph_nulls()
+        return judge
+
+    def views_of(self, rows: Floats) -> Views:
+        """Rows of the same source, and what the judge sees of them."""
+        whitening = Whitening.of(rows) if self.whiten else None
+        if self.is_within:
+            whitening, _ = whitening_within(rows, self.m, self.rng)
+        return Views.of(rows, whitening, self.m, self.rng)
 
     @property
     def may_be_curved(self) -> bool:
@@ -197,7 +217,7 @@ class Judge:
             along = twenties + _ROWS_AT_RANDOM * self.rng.uniform(size=self.n_rows)
             angle = 2 * np.pi * along / self.n_rows
             for curve in (angle[:, None], np.column_stack([np.cos(angle), np.sin(angle)])):
-                found.append(Views.of(curve, False, self.m, self.rng).in_graph(0, some, self.rng))
+                found.append(Views.of(curve, None, self.m, self.rng).in_graph(0, some, self.rng))
         return [pieces for pieces in found if pieces.silhouette.max() < _IN_PARTS]
 
     def judge(self) -> Judgement:
@@ -220,10 +240,13 @@ class Judge:
                 scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
             else:
                 measured, scores = self.views.best_in_graph(view, self.numbers, null, self.rng)
-            curves[WHITENED_GRAPH if view else ROWS_GRAPH] = measured.numbers, scores
+            curves[self._name_of(view)] = measured.numbers, scores
             found.append((_candidate(SHAPES, measured, scores, int(scores.score.argmax()), view), measured))
         best, measured = max(found, key=lambda one: one[0].score)
         return best, measured, curves
+
+    def _name_of(self, view: int) -> str:
+        return (ROWS_GRAPH, WITHIN_GRAPH if self.is_within else WHITENED_GRAPH)[view]
 
     def against_factors(self, measured: Measured) -> Candidate:
         """The graph partition of unit rows with the highest score against rows of independent factors.
@@ -231,7 +254,7 @@ class Judge:
         Skewed factors look like clusters where surrogates are Gaussian.
         """
         some, source = null_numbers(self.numbers), DirectionalFactors.of(self.rows, self.rng)
-        drawn = (Views.of(source.draw(self.rng), False, self.m, self.rng) for _ in self.surrogates)
+        drawn = (Views.of(source.draw(self.rng), None, self.m, self.rng) for _ in self.surrogates)
         null = Null.of([one.in_graph(0, some, self.rng) for one in drawn])
         scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
         return _candidate(SHAPES, measured, scores, int(scores.score.argmax()), 0)

@@ -84,6 +84,11 @@ def has_few_points(rows: Floats) -> bool:
     return np.array_equal(_off_lattice(rows, np.random.default_rng(0)), rows)
 
 
+def has_steps(rows: Floats) -> bool:
+    """Whether some column takes few values, as zeros and ones do; in dithered rows, those that were not spread."""
+    return any(len(np.unique(column)) * _COPIES <= len(rows) for column in rows.T)
+
+
 @dataclass(frozen=True)
 class Whitening:
     """Principal components of about unit variance; the smallest are shrunk, since they are mostly noise."""
