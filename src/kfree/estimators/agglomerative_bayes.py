@@ -158,8 +158,6 @@ class AgglomerativeBayes(ClusterEstimator):
     _constraints = CONSTRAINTS
     predict = _by_posterior.predict
 
-    # Threads of BLAS wait for each other by turning, which takes many times as long where processors are busy.
-    @threadpool_limits.wrap(limits=1, user_api="blas")
     def fit(self, X: Any, y: Any = None) -> Self:
         """Grow the tree of the rows of X.
 
@@ -178,11 +176,13 @@ class AgglomerativeBayes(ClusterEstimator):
         require_names(X)
         rng = random_generator(self.random_state, if_none=0)
         informed = PRIORS[self.prior if isinstance(self.prior, str) else "neighbours"]
-        model, phi0 = data.model(self.prior, rng, informed)
-        objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
-        engine, passes, conga = self._open(data), merging_passes(self.engine), self.closest_pairs == "conga-line"
-        tree = grow(data.rows, engine, objective, passes, conga, thread_count(self.n_threads))
-        found = self._found(data, engine, objective, tree) | {"prior_": data.prior_of(model, phi0)}
+        # Threads of BLAS wait for each other by turning, which takes many times as long where processors are busy.
+        with threadpool_limits(1, user_api="blas"):
+            model, phi0 = data.model(self.prior, rng, informed)
+            objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
+            engine, passes, conga = self._open(data), merging_passes(self.engine), self.closest_pairs == "conga-line"
+            tree = grow(data.rows, engine, objective, passes, conga, thread_count(self.n_threads))
+            found = self._found(data, engine, objective, tree) | {"prior_": data.prior_of(model, phi0)}
         return publish(self, X, found)
 
     def cut(self, n_clusters: int | None = None, *, free_energy: float | None = None) -> Labels:

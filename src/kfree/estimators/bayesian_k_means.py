@@ -209,8 +209,6 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
     predict = _by_posterior.predict
 
     @with_callbacks
-    # Threads of BLAS wait for each other by turning, which takes many times as long where processors are busy.
-    @threadpool_limits.wrap(limits=1, user_api="blas")
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
@@ -232,12 +230,14 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         data = DATA[self.model](X, self, sample_weight=sample_weight)
         require_names(X)
         rng = random_generator(self.random_state, if_none=0)
-        model, phi0 = data.model(self.prior, rng)
-        engine = data.open(self.engine, self.algorithm, self.n_threads)
-        objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
-        with monitored(self) as monitor:
+        # Threads of BLAS wait for each other by turning, which takes many times as long where processors are busy.
+        with threadpool_limits(1, user_api="blas"), monitored(self) as monitor:
+            model, phi0 = data.model(self.prior, rng)
+            engine = data.open(self.engine, self.algorithm, self.n_threads)
+            objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
             descent = self._searched(data, engine, objective, monitor)
-        publish(self, X, self._found(data, engine, objective, descent) | {"prior_": data.prior_of(model, phi0)})
+            found = self._found(data, engine, objective, descent) | {"prior_": data.prior_of(model, phi0)}
+        publish(self, X, found)
         warn_full(self, "free energy")
         return self
 
