@@ -67,8 +67,7 @@ def _rank_narrow(
     rank_narrow[(triton.cdiv(len(labels), _ROWS),)](
         rows.X, or_other(listed, labels), or_other(own, labels), scaled, centres, labels, at_least,
         or_other(sq_dist, centres), undecided, n_undecided, rows.anchor, rows.shift, rows.lengths, len(labels),
-        n_tiles, *rows.strides, rounding(d), scale, D=d, WIDTH=rows.width, LISTED=listed is not None,
-        EXCLUDE=own is not None, MEASURED=sq_dist is not None, UNIT=rows.unit, BLOCK_ROWS=_ROWS, BLOCK_SITES=_SITES,
-        num_warps=_WARPS, **EXACT,
+        n_tiles, *rows.strides, rounding(d), scale, D=d, LISTED=listed is not None, EXCLUDE=own is not None,
+        MEASURED=sq_dist is not None, UNIT=rows.unit, BLOCK_ROWS=_ROWS, BLOCK_SITES=_SITES, num_warps=_WARPS, **EXACT,
     )  # fmt: skip
     join_nearer(rows, centres, labels, sq_dist, listed=listed, items=undecided, n_items=n_undecided, own=own)

@@ -46,13 +46,8 @@ class DeviceRows:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether all columns of a row are read at once."""
+        """Whether a thread reads its rows column by column."""
         return int(self.n_features) <= FEW_COLUMNS
-
-    @property
-    def width(self) -> int:
-        """Columns that are read at once by those who need them in order, 2 to 16."""
-        return min(16, max(2, int(triton.next_power_of_2(self.n_features))))
 
     @property
     def strides(self) -> tuple[int, int]:

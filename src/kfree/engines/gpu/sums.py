@@ -18,8 +18,6 @@ LEVELS = sums.LEVELS.value
 ENOUGH, MOST_ROWS = 16384, 512
 # Columns that a warp adds at most, and numbers that it loads before it adds them.
 MOST_COLUMNS, NUMBERS_AHEAD = 64, 256
-# Rows of few columns are summed by the block, a cluster a thread, where clusters have so many rows of it on average.
-FEWEST_IN_BLOCK, MOST_IN_BLOCK = 2, 256
 
 
 class Segments:
@@ -58,16 +56,6 @@ class Segments:
         rows, d = self._rows, self._rows.n_features
         out = torch.empty((self.n_groups, self._k, d + 2), dtype=torch.float64, device=rows.device)
         nothing = rows.shift
-        if self.levels == 0 and not scalars_only and suits_threads(rows, self._k):
-            n_segments, at_once = self._k * self.n_groups, 32
-            sums.block_sums[(triton.cdiv(n_segments, at_once),)](
-                rows.X, self._order, self._row_numbers, nothing if coefficient is None else coefficient,
-                nothing if sq_dist is None else sq_dist, self._begin, self._end, out, rows.anchor, rows.shift,
-                rows.lengths, n_segments, self.n_groups, self._k, *rows.strides, D=d, WIDTH=rows.width,
-                LISTED=self._listed is not None, WEIGHTED=coefficient is not None, MEASURED=sq_dist is not None,
-                UNIT=rows.unit, SEGMENTS=at_once, num_warps=2, **EXACT,
-            )  # fmt: skip
-            return out
         first = d if scalars_only else 0
         columns = min(MOST_COLUMNS, max(32, triton.next_power_of_2(d + 2 - first)))
         sums.segment_sums[(self._k * self.n_groups, triton.cdiv(d + 2 - first, columns))](
@@ -80,19 +68,12 @@ class Segments:
         return out
 
 
-def suits_threads(rows: DeviceRows, k: int) -> bool:
-    """Whether threads sum the clusters of a block."""
-    return rows.is_narrow and FEWEST_IN_BLOCK * k <= BLOCK <= MOST_IN_BLOCK * k
-
-
-def levels_for(rows: DeviceRows, first_block: int, is_all: bool, k: int) -> int:
+def levels_for(n_rows: int, first_block: int, is_all: bool, k: int) -> int:
     """How many levels of the tree a segment holds: as many as leave enough segments that are not too long.
 
     A range of rows that does not begin and end with a group holds fewer, since groups do not straddle ranges.
     """
-    if suits_threads(rows, k):
-        return 0
-    n_blocks = -(-rows.n_rows // BLOCK)
+    n_blocks = -(-n_rows // BLOCK)
     ends = 0 if is_all else first_block | (first_block + n_blocks)
     most = min((n_blocks * k) // ENOUGH, (MOST_ROWS * k) // BLOCK)
     fits = (level for level in range(LEVELS, 0, -1) if ends % (1 << level) == 0 and 1 << level <= most)

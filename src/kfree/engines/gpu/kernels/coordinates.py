@@ -35,57 +35,46 @@ def coordinate_tile(
 @triton.jit
 def sq_dist_to(
     X, row, site, centres, anchor, shift, length, mask, d, row_stride, column_stride,
-    UNIT: tl.constexpr, WIDTH: tl.constexpr, BLOCK_ROWS: tl.constexpr,
+    UNIT: tl.constexpr, FEW: tl.constexpr, BLOCK_ROWS: tl.constexpr,
 ):  # fmt: skip
     """Σ_t (z_t − c_t)² of each row of a tile to its site, t in order.
 
-    WIDTH columns are read at a time, 2 to 16: neighbours in memory are read at once.
+    FEW columns are read one by one; more of them by the tile, since neighbours in memory are read at once.
     """
     total = tl.zeros([BLOCK_ROWS], tl.float64)
-    for first in range(0, d, WIDTH):
-        column = first + tl.arange(0, WIDTH)
-        z = coordinate_tile(X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT)
-        inside = mask[:, None] & (column < d)[None, :]
-        gap = z - tl.load(centres + site[:, None].to(tl.int64) * d + column[None, :], mask=inside, other=0.0)
-        total = in_order(total, gap * gap, WIDTH, BLOCK_ROWS)
-    return total
-
-
-@triton.jit
-def in_order(total, terms, WIDTH: tl.constexpr, BLOCK_ROWS: tl.constexpr):
-    """Adds the columns of a tile, one after the other: a reduction would choose an order of its own."""
-    column = columns(terms, WIDTH, BLOCK_ROWS)
-    for t in tl.static_range(WIDTH):
-        total = total + column[t]
-    return total
-
-
-@triton.jit
-def columns(tile, WIDTH: tl.constexpr, BLOCK_ROWS: tl.constexpr):
-    """The columns of a tile, 2 to 16, in order. Each split halves them, by the last bit of their numbers."""
-    if WIDTH == 2:
-        return tl.split(tile)
-    elif WIDTH == 4:
-        return _four(tile, BLOCK_ROWS)
-    elif WIDTH == 8:
-        return _eight(tile, BLOCK_ROWS)
+    if FEW:
+        for t in range(0, d):
+            z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
+            gap = z - tl.load(centres + site.to(tl.int64) * d + t, mask=mask, other=0.0)
+            total += gap * gap
     else:
-        even, odd = tl.split(tl.reshape(tile, (BLOCK_ROWS, 8, 2)))
-        a, b = _eight(even, BLOCK_ROWS), _eight(odd, BLOCK_ROWS)
-        return (
-            a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3], a[4], b[4], a[5], b[5], a[6], b[6], a[7], b[7],
-        )  # fmt: skip
+        for first in range(0, d, 16):
+            column = first + tl.arange(0, 16)
+            z = coordinate_tile(X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT)
+            inside = mask[:, None] & (column < d)[None, :]
+            gap = z - tl.load(centres + site[:, None] * d + column[None, :], mask=inside, other=0.0)
+            total = in_order(total, gap * gap, BLOCK_ROWS)
+    return total
 
 
 @triton.jit
-def _eight(tile, BLOCK_ROWS: tl.constexpr):
-    even, odd = tl.split(tl.reshape(tile, (BLOCK_ROWS, 4, 2)))
-    a, b = _four(even, BLOCK_ROWS), _four(odd, BLOCK_ROWS)
-    return a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]
+def in_order(total, terms, BLOCK_ROWS: tl.constexpr):
+    """Adds the 16 columns of a tile, one after the other: a reduction would choose an order of its own.
+
+    Each split halves the columns, by their last bit, so that the last ones are single columns in bit-reversed order.
+    """
+    even, odd = tl.split(tl.reshape(terms, (BLOCK_ROWS, 8, 2)))
+    quarters = _halves(even, 4, BLOCK_ROWS) + _halves(odd, 4, BLOCK_ROWS)  # columns ≡ 0, 2, 1, 3 modulo 4
+    first = _halves(quarters[0], 2, BLOCK_ROWS) + _halves(quarters[2], 2, BLOCK_ROWS)  # ≡ 0, 4, 1, 5 modulo 8
+    second = _halves(quarters[1], 2, BLOCK_ROWS) + _halves(quarters[3], 2, BLOCK_ROWS)  # ≡ 2, 6, 3, 7
+    a, b, c, d = tl.split(first[0]), tl.split(first[2]), tl.split(second[0]), tl.split(second[2])
+    e, f, g, h = tl.split(first[1]), tl.split(first[3]), tl.split(second[1]), tl.split(second[3])
+    for half in tl.static_range(2):
+        total = (((total + a[half]) + b[half]) + c[half]) + d[half]
+        total = (((total + e[half]) + f[half]) + g[half]) + h[half]
+    return total
 
 
 @triton.jit
-def _four(tile, BLOCK_ROWS: tl.constexpr):
-    even, odd = tl.split(tl.reshape(tile, (BLOCK_ROWS, 2, 2)))
-    a, b = tl.split(even), tl.split(odd)
-    return a[0], b[0], a[1], b[1]
+def _halves(terms, HALF: tl.constexpr, BLOCK_ROWS: tl.constexpr):
+    return tl.split(tl.reshape(terms, (BLOCK_ROWS, HALF, 2)))

@@ -9,7 +9,7 @@ from kfree.engines.gpu.kernels.coordinates import coordinate, sq_dist_to
 @triton.jit(do_not_specialize=["n_items"])
 def distances_to_own(
     X, rows, labels, centres, sq_dist, anchor, shift, lengths, n_items, d, row_stride, column_stride,
-    LISTED: tl.constexpr, UNIT: tl.constexpr, WIDTH: tl.constexpr, BLOCK_ROWS: tl.constexpr,
+    LISTED: tl.constexpr, UNIT: tl.constexpr, FEW: tl.constexpr, BLOCK_ROWS: tl.constexpr,
 ):  # fmt: skip
     """out sq_dist (m,): item i is the row rows[i], or i itself, and is compared with the site labels[i]."""
     item = tl.program_id(0).to(tl.int64) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
@@ -18,7 +18,7 @@ def distances_to_own(
     site = tl.load(labels + item, mask=mask, other=0)
     length = tl.load(lengths + row, mask=mask, other=1.0) if UNIT else tl.zeros([BLOCK_ROWS], tl.float64)
     total = sq_dist_to(
-        X, row, site, centres, anchor, shift, length, mask, d, row_stride, column_stride, UNIT, WIDTH, BLOCK_ROWS
+        X, row, site, centres, anchor, shift, length, mask, d, row_stride, column_stride, UNIT, FEW, BLOCK_ROWS
     )
     tl.store(sq_dist + item, total, mask=mask)
 
@@ -48,7 +48,7 @@ def nearest_of_listed(
             compared = j < n_sites
             site = tl.load(found + place * MOST + j, mask=compared, other=0)
             sq_dist = sq_dist_to(
-                X, row, site, centres, anchor, shift, length, compared, d, row_stride, column_stride, UNIT, 16,
+                X, row, site, centres, anchor, shift, length, compared, d, row_stride, column_stride, UNIT, False,
                 BLOCK_ROWS,
             )  # fmt: skip
             nearer = compared & (sq_dist < best)

@@ -22,7 +22,7 @@ def row_lengths(X, length, n_rows, d, row_stride, column_stride, BLOCK_ROWS: tl.
     total = tl.zeros([BLOCK_ROWS], tl.float64)
     for first in range(0, d, _TILE):
         share = _tile(X, row, first, mask, d, row_stride, column_stride) / scale[:, None]
-        total = in_order(total, share * share, _TILE, BLOCK_ROWS)
+        total = in_order(total, share * share, BLOCK_ROWS)
     tl.store(length + row, largest * tl.sqrt(total), mask=mask)
 
 

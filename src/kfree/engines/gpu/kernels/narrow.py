@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from kfree.engines.gpu.kernels.bounds import MARGIN, best_two, bounds
-from kfree.engines.gpu.kernels.coordinates import columns, coordinate_tile, sq_dist_to
+from kfree.engines.gpu.kernels.coordinates import coordinate, sq_dist_to
 
 
 @triton.jit(do_not_specialize=["k", "n_tiles"])
@@ -33,8 +33,8 @@ def scale_sites(centres, scaled, k, n_tiles, scale, D: tl.constexpr, BLOCK_SITES
 def rank_narrow(
     X, rows, own, scaled, centres, label, at_least, sq_dist, undecided, n_undecided, anchor, shift, lengths,
     n_items, n_tiles, row_stride, column_stride, rounding, scale,
-    D: tl.constexpr, WIDTH: tl.constexpr, LISTED: tl.constexpr, EXCLUDE: tl.constexpr, MEASURED: tl.constexpr,
-    UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr,
+    D: tl.constexpr, LISTED: tl.constexpr, EXCLUDE: tl.constexpr, MEASURED: tl.constexpr, UNIT: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr,
 ):  # fmt: skip
     """out label (m,): the nearest site; at_least (m,) as in half.py; sq_dist (m,), if MEASURED: the canonical distance.
 
@@ -44,12 +44,12 @@ def rank_narrow(
     mask = item < n_items
     row = tl.load(rows + item, mask=mask, other=0) if LISTED else item
     length = tl.load(lengths + row, mask=mask, other=1.0) if UNIT else tl.zeros([BLOCK_ROWS], tl.float64)
-    column = tl.arange(0, WIDTH)
-    z = coordinate_tile(X, row, column, mask, anchor, shift, length, D, row_stride, column_stride, UNIT)
-    scaled_z = (scale * z).to(tl.float32)
-    norm, apart, x = tl.sum(scaled_z * scaled_z, axis=1), columns(scaled_z, WIDTH, BLOCK_ROWS), ()
+    x, norm = (), tl.zeros([BLOCK_ROWS], tl.float32)
     for t in tl.static_range(D):
-        x = x + (apart[t][:, None],)  # noqa: RUF005  Triton has no unpacking
+        z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
+        scaled_z = (scale * z).to(tl.float32)
+        norm += scaled_z * scaled_z
+        x = x + (scaled_z[:, None],)  # noqa: RUF005  Triton has no unpacking
     excluded = tl.load(own + item, mask=mask, other=-1) if EXCLUDE else tl.zeros([BLOCK_ROWS], tl.int32)
     lane = tl.arange(0, BLOCK_SITES)
     first = tl.full([BLOCK_ROWS, BLOCK_SITES], float("-inf"), tl.float32)
@@ -76,7 +76,7 @@ def rank_narrow(
     tl.store(at_least + item, tl.where(in_doubt > 0, 0.0, others) / (scale * MARGIN), mask=mask)
     if MEASURED:
         total = sq_dist_to(
-            X, row, winner, centres, anchor, shift, length, mask, D, row_stride, column_stride, UNIT, WIDTH, BLOCK_ROWS
+            X, row, winner, centres, anchor, shift, length, mask, D, row_stride, column_stride, UNIT, True, BLOCK_ROWS
         )
         tl.store(sq_dist + item, total, mask=mask)
     n_in_doubt = tl.sum(in_doubt)

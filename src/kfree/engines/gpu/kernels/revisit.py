@@ -49,7 +49,7 @@ def count_doubtful(label, sq_dist, at_least, moved, fastest, count, n_rows, step
 @triton.jit(do_not_specialize=["most_in_doubt", "n_rows"])
 def revisit(
     X, centres, label, sq_dist, at_least, moved, fastest, doubtful, counts, most_in_doubt, anchor, shift, lengths,
-    n_rows, d, row_stride, column_stride, UNIT: tl.constexpr, WIDTH: tl.constexpr, BLOCK_ROWS: tl.constexpr,
+    n_rows, d, row_stride, column_stride, UNIT: tl.constexpr, FEW: tl.constexpr, BLOCK_ROWS: tl.constexpr,
 ):  # fmt: skip
     """in-out sq_dist, at_least (n,): of the own site where it moved, and of all others; rows in doubt are listed.
 
@@ -66,7 +66,7 @@ def revisit(
     if tl.sum(stale.to(tl.int32)) > 0:
         length = tl.load(lengths + row, mask=mask, other=1.0) if UNIT else tl.zeros([BLOCK_ROWS], tl.float64)
         now = sq_dist_to(
-            X, row, own, centres, anchor, shift, length, stale, d, row_stride, column_stride, UNIT, WIDTH, BLOCK_ROWS
+            X, row, own, centres, anchor, shift, length, stale, d, row_stride, column_stride, UNIT, FEW, BLOCK_ROWS
         )
         own_sq_dist = tl.where(stale, now, own_sq_dist)
         tl.store(sq_dist + row, own_sq_dist, mask=stale)

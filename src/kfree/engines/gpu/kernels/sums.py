@@ -9,7 +9,7 @@ blocks are skipped.
 import triton
 import triton.language as tl
 
-from kfree.engines.gpu.kernels.coordinates import coordinate_tile, coordinates
+from kfree.engines.gpu.kernels.coordinates import coordinates
 
 # Rows are summed in blocks of 2 to the power of this many.
 BLOCK_BITS = tl.constexpr(11)
@@ -87,41 +87,6 @@ def segment_sums(
         state = _added(state, first_block + (row >> BLOCK_BITS), z)
     spot = (segment % n_groups) * k + segment // n_groups
     tl.store(out + spot.to(tl.int64) * (d + 2) + column, _ended(state), mask=column < d + 2)
-
-
-@triton.jit(do_not_specialize=["n_segments", "n_groups", "k"])
-def block_sums(
-    X, order, rows, coefficient, sq_dist, begin, end, out, anchor, shift, lengths, n_segments, n_groups, k, row_stride,
-    column_stride, D: tl.constexpr, WIDTH: tl.constexpr, LISTED: tl.constexpr, WEIGHTED: tl.constexpr,
-    MEASURED: tl.constexpr, UNIT: tl.constexpr, SEGMENTS: tl.constexpr,
-):  # fmt: skip
-    """out out (n_groups, k, D + 2), as ``segment_sums``, where a group is one block and columns are few: D ≤ WIDTH.
-
-    A few threads sum a segment, so that none is without a column, and none follows the tree.
-    """
-    segment = tl.program_id(0) * SEGMENTS + tl.arange(0, SEGMENTS)
-    exists = segment < n_segments
-    place = tl.load(begin + segment, mask=exists, other=0)
-    n_items = tl.load(end + segment, mask=exists, other=0) - place
-    column, nothing = tl.arange(0, WIDTH), tl.zeros([SEGMENTS], tl.float64)
-    sums, sse, count = tl.zeros([SEGMENTS, WIDTH], tl.float64), nothing, nothing
-    for i in range(0, tl.max(n_items)):
-        # Zero is added beyond the end, which changes no sum.
-        live = i < n_items
-        item = tl.load(order + place + i, mask=live, other=0)
-        row = tl.load(rows + item, mask=live, other=0) if LISTED else item
-        length = tl.load(lengths + row, mask=live, other=1.0) if UNIT else nothing
-        z = coordinate_tile(X, row, column, live, anchor, shift, length, D, row_stride, column_stride, UNIT)
-        own = tl.load(sq_dist + item, mask=live, other=0.0) if MEASURED else nothing
-        weight = live.to(tl.float64)
-        if WEIGHTED:
-            weight = tl.load(coefficient + item, mask=live, other=0.0)
-            z, own = weight[:, None] * z, weight * own
-        sums, sse, count = sums + z, sse + own, count + weight
-    spot = ((segment % n_groups) * k + segment // n_groups).to(tl.int64) * (D + 2)
-    tl.store(out + spot[:, None] + column[None, :], sums, mask=exists[:, None] & (column < D)[None, :])
-    tl.store(out + spot + D, sse, mask=exists)
-    tl.store(out + spot + D + 1, count, mask=exists)
 
 
 @triton.jit(do_not_specialize=["n_groups", "first_group", "n_columns"])
