@@ -5,7 +5,6 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from kfree.core.fields import Centres, Count, Covariances, Number, NumberOfClusters, NumberOfCoordinates, RowLabels
 from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
@@ -17,7 +16,7 @@ from kfree.estimators._keywords import keyword_only
 from kfree.models.bayesian_rows import DATA
 from kfree.models.posterior import PosteriorModel
 from kfree.native.implementations import IMPLEMENTATIONS
-from kfree.native.threads import thread_count
+from kfree.native.threads import one_blas_thread, thread_count
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
@@ -176,8 +175,7 @@ class AgglomerativeBayes(ClusterEstimator):
         require_names(X)
         rng = random_generator(self.random_state, if_none=0)
         informed = PRIORS[self.prior if isinstance(self.prior, str) else "neighbours"]
-        # Threads of BLAS wait for each other by turning, which takes many times as long where processors are busy.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             model, phi0 = data.model(self.prior, rng, informed)
             objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
             engine, passes, conga = self._open(data), merging_passes(self.engine), self.closest_pairs == "conga-line"

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from kfree.core.fields import Count, NumberOfClusters, PerCluster, RowLabels
 from kfree.core.marks import OPTIONAL, Below, OneOf, Shape, require
@@ -30,6 +29,7 @@ from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import judging
 from kfree.exceptions import DataAdvice
 from kfree.explain.spread import FALSE_ALARMS
+from kfree.native.threads import one_blas_thread
 from kfree.search.judge.choose import FEWEST_ROWS
 from kfree.search.judge.rows import distinct
 from kfree.search.judge.stability import interval_of, is_sure, jaccard
@@ -200,8 +200,7 @@ class AutoCluster(ClusterEstimator):
         frame, scale = self._frame_of(rows[counting])
         framed = frame(rows)
         rng = np.random.default_rng(random_generator(self.random_state).randint(2**31))
-        # One thread for matrix products, so that no sum depends on the number of threads.
-        with threadpool_limits(1, user_api="blas"), warnings.catch_warnings(), judging(self, _STEPS):
+        with one_blas_thread(), warnings.catch_warnings(), judging(self, _STEPS):
             warnings.simplefilter("ignore")  # by candidates: what matters of it is in reason_
             judged = self._judged_rows(framed, counting, frame.unit, rng)
             given = rows[judged][:, frame.columns]

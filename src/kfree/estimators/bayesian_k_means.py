@@ -8,7 +8,6 @@ from scipy.special import logsumexp
 from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from kfree.core.fields import (
     Centres,
@@ -31,6 +30,7 @@ from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.models.bayesian_rows import DATA, require_prior
 from kfree.models.posterior import PosteriorModel
 from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.native.threads import one_blas_thread
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.search.evidence.bayesian import bayesian_k_means
@@ -230,8 +230,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         data = DATA[self.model](X, self, sample_weight=sample_weight)
         require_names(X)
         rng = random_generator(self.random_state, if_none=0)
-        # Threads of BLAS wait for each other by turning, which takes many times as long where processors are busy.
-        with threadpool_limits(1, user_api="blas"), monitored(self) as monitor:
+        with one_blas_thread(), monitored(self) as monitor:
             model, phi0 = data.model(self.prior, rng)
             engine = data.open(self.engine, self.algorithm, self.n_threads)
             objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
 import threadpoolctl
@@ -24,6 +26,21 @@ def thread_count(n_threads: int | None = None) -> int:
     processors that this process may use.
     """
     return n_threads or _limit or _default_count()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Matrix products and factors on one thread, so that no bit depends on the number of threads.
+
+    Threads of BLAS also wait for each other by turning, which takes many times as long where processors are busy.
+    """
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limited
+
+
+@cache
+def _libraries() -> threadpoolctl.ThreadpoolController:
+    """Looked for once: that takes a millisecond, and an interrupt in the meantime would be lost."""
+    return threadpoolctl.ThreadpoolController()
 
 
 def _default_count() -> int:

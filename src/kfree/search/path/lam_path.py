@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
+from kfree.native.threads import one_blas_thread
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.judge.for_path import FEWEST_COLUMNS, MOST_COLUMNS, MOST_ROWS, judged_steps
 from kfree.search.monitor import Tell, silent
@@ -78,8 +78,7 @@ def _compared(
     """The path with the number of clusters by which rows differ most from surrogates, made longer if need be."""
     some, suggested = sample.rows(np.arange(min(sample.n_rows, MOST_ROWS))), path.suggest().k
     seeded = np.random.default_rng(rng.randint(2**31))
-    # One thread for matrix products, so that no sum depends on the number of threads.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         steps = judged_steps(some, path.is_sure, seeded).up_to(max_k)
     k = steps.choose(suggested)
     if k > len(path):
