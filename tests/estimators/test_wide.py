@@ -207,7 +207,7 @@ def lifted_prior(X, mixes):
 
 @pytest.mark.parametrize("case", ["data", "given", "given, mixed", "dirichlet-process"])
 def test_gaussians_in_the_span(case, rng, monkeypatch):
-    """The free energy of the fit is that of all columns, and the clusters are those of a search in all columns."""
+    """The free energy of the fit is that of all columns, and clusters are those of a search there, but for ties."""
     monkeypatch.setattr(bayesian_k_means, "is_wide", lambda rows: True)
     X = blobs(rng, 40, 60, 3, spread=3.0)[0]
     prior = lifted_prior(X, case == "given, mixed") if case.startswith("given") else "data"
@@ -224,9 +224,12 @@ def test_gaussians_in_the_span(case, rng, monkeypatch):
         there = BayesianKMeans(**parameters).fit(X)
     assert searched == [60 if case == "given, mixed" else 41, 60]
     assert here.n_clusters_ == there.n_clusters_
-    assert_same_partition(here.labels_, there.labels_)
     assert here.free_energy_ == pytest.approx(there.free_energy_, rel=1e-9)
-    np.testing.assert_allclose(here.covariances_, there.covariances_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(np.bincount(here.labels_), np.bincount(there.labels_))
+    # By the covariance of X, 40 rows of 60 columns are equally far apart: clusters of the same sizes cost the same.
+    if case.startswith("given"):
+        assert_same_partition(here.labels_, there.labels_)
+        np.testing.assert_allclose(here.covariances_, there.covariances_, rtol=1e-6, atol=1e-9)
     np.testing.assert_array_equal(here.predict(X), here.labels_)
     assert (np.diff(here.free_energy_history_) <= 0).all()
 
