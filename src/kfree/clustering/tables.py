@@ -31,8 +31,8 @@ _INDEX = re.compile(r"(?i)column 1|unnamed: 0|row[._ ]?(names|id|number)|index")
 
 def opened(table: Any, reading: TextOptions | None = None) -> FrameTable | FilesTable:
     """A table of any kind but an array."""
-    paths = [table] if isinstance(table, str | os.PathLike) else table
-    if isinstance(paths, list) and paths and all(isinstance(path, str | os.PathLike) for path in paths):
+    paths = table if isinstance(table, list) else [table]
+    if paths and is_file(table):
         return FilesTable(paths, reading)
     if not is_frame(table):
         raise TypeError(
