@@ -251,3 +251,9 @@ def test_formulas_of_gaussians_in_the_span(rng):
     for rule in ("labelling", "plug_in"):
         found, expected = getattr(inside, rule)(here), getattr(model, rule)(there)
         np.testing.assert_allclose(found.costs(X @ basis), expected.costs(X), rtol=1e-9)
+
+
+def test_a_cost_that_overflows_in_all_columns_only_is_refused():
+    """The mean of one row that counts differs from it by rounding, and the square of that overflows."""
+    with pytest.raises(ValueError, match="the cost overflows float64"):
+        ended([1e300], np.inf)

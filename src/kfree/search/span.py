@@ -26,6 +26,7 @@ from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_engine
 from kfree.search.centres.refine import CONVERGE
 from kfree.search.centres.state import State
+from kfree.search.loop import require_finite
 from kfree.search.monitor import Monitor
 from kfree.search.result import Result
 
@@ -91,7 +92,11 @@ def _lifted(found: Result, rows: MemoryRows) -> State:
 
 
 def ended(cost_history: list[float], cost: float) -> list[float]:
-    """A history of costs that ends with ``cost``, which differs from the last one by rounding or by a gain."""
+    """A history of costs that ends with ``cost``, which differs from the last one by rounding or by a gain.
+
+    Raises if ``cost`` overflows, as squares in the coordinates of sparse rows may where those in their span do not.
+    """
+    require_finite(cost)
     return [*(earlier for earlier in cost_history if earlier > cost), cost]
 
 
