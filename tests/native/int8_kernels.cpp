@@ -9,6 +9,11 @@
 
 #include "assign/int8/kernel.hpp"
 
+#if defined(__linux__) && defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 using namespace kfree;
 
 namespace {
@@ -42,16 +47,16 @@ int64_t whole(int64_t n, int64_t part) { return (n + part - 1) / part * part; }
 
 // Rows and sites, as numbers and as the kernels want them.
 struct Case {
-  int64_t d, stride, n_sites, n_panels;
+  int64_t d, padded, stride, n_sites, n_panels;
   int n_rows;
   std::vector<int> row, site;
   std::vector<int8_t> q, panels;
   std::vector<int32_t> half_norm, half_sq_norm;
 
   Case(int64_t d, int64_t n_sites, int n_rows, int row_way, int site_way)
-      : d(d), stride(whole(d, 16)), n_sites(n_sites), n_panels(whole(n_sites, kernel.panel) / kernel.panel),
-        n_rows(n_rows), row(TILE * d), site(n_sites * d), q(TILE * stride, static_cast<int8_t>(kernel.bias)),
-        panels(n_panels * kernel.panel * d), half_norm(n_panels * kernel.panel, NOBODY) {
+      : d(d), padded(kernel.padded(d)), stride(whole(padded, 16)), n_sites(n_sites),
+        n_panels(whole(n_sites, kernel.panel) / kernel.panel), n_rows(n_rows), row(TILE * d), site(n_sites * d),
+        q(TILE * stride, 99), panels(n_panels * kernel.panel * padded), half_norm(n_panels * kernel.panel, NOBODY) {
     for (int i = 0; i < TILE; ++i)
       for (int64_t t = 0; t < d; ++t)
         q[i * stride + t] = static_cast<int8_t>((row[i * d + t] = pick(row_way)) + kernel.bias);
@@ -61,7 +66,7 @@ struct Case {
         const int value = site[j * d + t] = pick(site_way);
         sq_norm += value * value;
         sum += value;
-        panels[((j / kernel.panel * (d / 4) + t / 4) * kernel.panel + j % kernel.panel) * 4 + t % 4] =
+        panels[((j / kernel.panel * (padded / 4) + t / 4) * kernel.panel + j % kernel.panel) * 4 + t % 4] =
             static_cast<int8_t>(-value);
       }
       half_sq_norm.push_back(sq_norm / 2);
@@ -77,9 +82,9 @@ struct Case {
 
   void check(int which, int shift) const {
     std::vector<int16_t> best(TILE), second(TILE), limit(TILE);
-    std::vector<int16_t> lowest(kernel.n_left(d, n_panels));
+    std::vector<int16_t> lowest(kernel.n_left(padded, n_panels));
     std::vector<int32_t> index(TILE), candidate(TILE * MOST_CANDIDATES), n_candidates(TILE);
-    kernel.rank[which](q.data(), stride, n_rows, d, panels.data(), half_norm.data(), n_panels, best.data(),
+    kernel.rank[which](q.data(), stride, n_rows, padded, panels.data(), half_norm.data(), n_panels, best.data(),
                        second.data(), index.data(), lowest.data());
     std::vector<std::vector<int>> scores;
     for (int i = 0; i < n_rows; ++i) {
@@ -104,7 +109,7 @@ struct Case {
       limit[n_some] = limit[i];
       place[n_some++] = i;
     }
-    kernel.list[which](some.data(), stride, n_some, d, panels.data(), half_norm.data(), n_panels, limit.data(),
+    kernel.list[which](some.data(), stride, n_some, padded, panels.data(), half_norm.data(), n_panels, limit.data(),
                        place.data(), lowest.data(), candidate.data(), n_candidates.data());
     for (int o = 0; o < n_some; ++o)
       check_list(place[o], scores[place[o]], limit[o], n_candidates[o], &candidate[o * MOST_CANDIDATES]);
@@ -125,11 +130,11 @@ void check_ranking() {
   for (int shift = LEAST_SHIFT; shift <= MOST_SHIFT; ++shift) {
     const double per_column = 0.5 * kernel.largest * kernel.largest;
     const int64_t most = static_cast<int64_t>(HIGHEST_SCORE * (1 << shift) / per_column) / 4 * 4;
-    for (int64_t d : {int64_t{4}, int64_t{8}, int64_t{12}, int64_t{16}, int64_t{20}, int64_t{44}, int64_t{64}, most})
+    for (int64_t d : {int64_t{4}, int64_t{8}, int64_t{12}, int64_t{16}, int64_t{20}, int64_t{44}, int64_t{64}, int64_t{252}, int64_t{256}, int64_t{300}, most})
       for (int row_way = 0; row_way < N_WAYS && d <= most; ++row_way)
         for (int site_way = 0; site_way < N_WAYS; ++site_way) {
           const bool narrow = d < 100;  // the definition is slow, under emulation even more
-          const Case some(d, between(1, narrow ? 300 : 40), between(1, narrow ? TILE : 9), row_way, site_way);
+          const Case some(d, between(1, narrow ? 300 : 40), between(1, d <= 300 ? TILE : 9), row_way, site_way);
           some.check(shift - LEAST_SHIFT, shift);
           if (d == 16 && shift == LEAST_SHIFT) some.check(Int8Kernel::FOR_SIXTEEN, shift);
         }
@@ -138,7 +143,7 @@ void check_ranking() {
 
 void check_quantizing() {
   for (int64_t d = 1; d < 70; ++d) {
-    const int64_t stride = whole(d, 16);
+    const int64_t stride = whole(kernel.padded(d), 16);
     const float step = std::ldexp(1.0f, between(-3, 3)) * 0.7f;
     std::vector<float> z(d), centre(d);
     for (int64_t t = 0; t < d; ++t) {
@@ -165,6 +170,9 @@ void check_quantizing() {
 }  // namespace
 
 int main() {
+#if defined(SYS_arch_prctl)
+  syscall(SYS_arch_prctl, 0x1023, 18);  // for matrix registers; see core/isa.cpp
+#endif
   check_ranking();
   check_quantizing();
   std::puts("every number is right");

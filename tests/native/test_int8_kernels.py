@@ -20,9 +20,10 @@ X86_FLAGS = {
     "avxvnni": "-mavx2 -mfma -mavxvnni",
     "avx512": AVX512,
     "avx512vnni": AVX512 + " -mavx512vnni",
+    "amx": AVX512 + " -mavx512vnni -mamx-tile -mamx-int8",
 }
 # Flag that /proc/cpuinfo shows where the kernel runs.
-CPU_FLAGS = {"avx2": "avx2", "avxvnni": "avx_vnni", "avx512": "avx512bw", "avx512vnni": "avx512_vnni"}
+CPU_FLAGS = {"avx2": "avx2", "avxvnni": "avx_vnni", "avx512": "avx512bw", "avx512vnni": "avx512_vnni", "amx": "amx_int8"}
 ON_ARM, ON_X86 = (platform.machine() in names for names in (("aarch64", "arm64"), ("x86_64", "AMD64")))
 
 
@@ -38,14 +39,20 @@ RIGHT = (0, "every number is right")
 
 def compiled(compiler, name, folder, kernel_options, options=()):
     """The program that checks the kernel int8_<name>."""
-    source = NATIVE / "assign/int8" / ("kernel_dotprod.cpp" if name == "dotprod" else "kernel_x86.cpp")
-    defined = [f"-DKFREE_{part}" for part in ("DOTPROD", "X86", "AVXVNNI", "AVX512VNNI")]
-    common = [compiler, "-std=c++20", f"-I{NATIVE}", f"-DKFREE_INT8_KERNEL=int8_{name}", *defined, *options]
+    defined = [f"-DKFREE_{part}" for part in ("DOTPROD", "X86", "AVXVNNI", "AVX512VNNI", "AMX")]
     objects = []
-    # Only the kernel is compiled for its instruction set: what surrounds it must run anywhere.
-    for file, extra in ((source, kernel_options), (HERE / "int8_kernels.cpp", [])):
-        objects.append(folder / f"{file.stem}.o")
+
+    def compile_one(file, of, extra):
+        objects.append(folder / f"{len(objects)}.o")
+        common = [compiler, "-std=c++20", f"-I{NATIVE}", f"-DKFREE_INT8_KERNEL=int8_{of}", *defined, *options]
         subprocess.run([*common, *extra, "-c", file, "-o", objects[-1]], check=True)
+
+    source = NATIVE / "assign/int8" / ("kernel_dotprod.cpp" if name == "dotprod" else "kernel_x86.cpp")
+    # Only kernels are compiled for their instruction set: what surrounds them must run anywhere.
+    compile_one(HERE / "int8_kernels.cpp", name, [])
+    compile_one(source, name, kernel_options)
+    if name == "amx":  # leaves rows of few columns to this one
+        compile_one(source, "avx512vnni", X86_FLAGS["avx512vnni"].split())
     program = folder / name
     subprocess.run([compiler, *objects, "-o", program], check=True)
     return program
@@ -85,7 +92,7 @@ def test_x86(name, tmp_path):
 
 
 @pytest.mark.skipif(not (native_compiler and simde), reason="needs a compiler and SIMDe: Debian's libsimde-dev")
-@pytest.mark.parametrize("name", X86_FLAGS)
+@pytest.mark.parametrize("name", MACROS)
 def test_x86_by_simde(name, tmp_path):
     if ON_X86:
         pytest.skip("SIMDe would use the instructions of this processor")

@@ -2,8 +2,14 @@
 
 #include <stdexcept>
 
-#if defined(KFREE_AVXVNNI)
+#include "assign/int8/kernel.hpp"
+
+#if defined(KFREE_AVXVNNI) || defined(KFREE_AMX)
 #include <cpuid.h>
+#endif
+#if defined(KFREE_AMX)
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 #if defined(KFREE_DOTPROD) && defined(__linux__)
 #include <asm/hwcap.h>
@@ -23,6 +29,24 @@ namespace {
 bool has_avxvnni() {
   unsigned eax = 0, ebx, ecx, edx;
   return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax >> 4 & 1);
+}
+#endif
+
+#if defined(KFREE_AMX)
+// Matrix registers are large, so Linux gives them to processes that ask. All threads of the process have them from then on.
+bool has_amx() {
+  constexpr unsigned TILES = 1u << 24, PRODUCTS_OF_BYTES = 1u << 25;
+  constexpr long ASK = 0x1023, MATRIX_REGISTERS = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  unsigned eax, ebx, ecx, edx = 0;
+  if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+  return (edx & TILES) && (edx & PRODUCTS_OF_BYTES) && syscall(SYS_arch_prctl, ASK, MATRIX_REGISTERS) == 0;
+}
+
+// The kernels of another processor, but for the prefilter.
+Ranker with_prefilter(const Ranker& others, const Int8Kernel& int8) {
+  Ranker ranker = others;
+  ranker.int8 = &int8;
+  return ranker;
 }
 #endif
 
@@ -51,7 +75,13 @@ std::vector<InstructionSet> instruction_sets() {
 #endif
   if (avx512) sets.push_back({"avx512", ranker_avx512});
 #if defined(KFREE_AVX512VNNI)
-  if (avx512 && __builtin_cpu_supports("avx512vnni")) sets.push_back({"avx512vnni", ranker_avx512vnni});
+  const bool avx512vnni = avx512 && __builtin_cpu_supports("avx512vnni");
+  if (avx512vnni) sets.push_back({"avx512vnni", ranker_avx512vnni});
+#if defined(KFREE_AMX)
+  static const Ranker ranker_amx = with_prefilter(ranker_avx512vnni, int8_amx);
+  static const bool amx = has_amx();
+  if (avx512vnni && amx) sets.push_back({"amx", ranker_amx});
+#endif
 #endif
 #endif
 #if defined(KFREE_DOTPROD)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assign/int8/quantized.hpp"
+#include "core/aligned_bytes.hpp"
 #include "core/buffers.hpp"
 #include "core/sum_tree.hpp"
 #include "rows/row_set.hpp"
@@ -40,7 +41,7 @@ struct Scratch {
   std::vector<float> z32;  // (TILE/group, d, group)
   std::vector<double> z;   // (d,) coordinates of the focused row
   std::vector<float> scores;   // (n_panels, TILE, PANEL) of a tile that ranking did not decide
-  std::vector<int8_t> quantized;  // (TILE, stride) rows for the prefilter
+  AlignedBytes quantized;  // (TILE, stride) rows for the prefilter
   std::vector<int16_t> lowest;     // (n_panels, TILE) what ranking them leaves for a second look
   std::vector<int32_t> candidate;  // (TILE, MOST_CANDIDATES) of those that it did not decide
   int64_t row = -1;        // the focused row

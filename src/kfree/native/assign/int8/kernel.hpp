@@ -18,12 +18,19 @@ struct Int8Kernel {
   // Sites lie in panels of `panel`, four coordinates of each together. Bytes q are at most `largest` in size; those of
   // rows are stored as q + bias, those of sites as −q.
   int panel, largest, bias;
+  // From so many columns on, these are taken 64 at a time, before that four at a time.
+  int64_t matrix_columns;
   // The prefilter pays from so many columns on, d, and from least_sites + least_values / d sites on: what it adds to each
   // row outweighs what it saves for each site, the more so the fewer the columns. benchmarks/choices.py measures it.
   int64_t least_columns, least_sites, least_values;
   // From so many columns on, and up to so many panels, `rank` leaves all scores to `list`: computing them again would take
   // longer than storing them, and those of a tile stay in a second-level cache.
   int64_t scored_columns, scored_panels;
+  // How many columns d coordinates take up. Those of sites that are added are zero.
+  int64_t padded(int64_t d) const {
+    const int64_t part = d >= matrix_columns ? 64 : 4;
+    return (d + part - 1) / part * part;
+  }
   // How many values `rank` leaves.
   int64_t n_left(int64_t d, int64_t n_panels) const {
     return TILE * n_panels * (d >= scored_columns && n_panels <= scored_panels ? panel : 1);
@@ -34,7 +41,7 @@ struct Int8Kernel {
                   int32_t* sq_norm);
   // score = (half_norm + stored row · stored site) / 2^shift, rounded down, and HIGHEST_SCORE at most. half_norm: half
   //     the squared norm of the site + bias·Σ q of the site, so that score = (half the squared norm − row · site) / 2^shift
-  // in  q (TILE, stride), n_rows ≤ TILE of them wanted; panels (n_panels, d/4, panel, 4), d a multiple of 4;
+  // in  q (TILE, stride), n_rows ≤ TILE of them wanted; panels (n_panels, d/4, panel, 4), d as `padded` says;
   //     half_norm (n_panels·panel,)
   // One kernel for each shift, and at the end one for 16 columns.
   static constexpr int FOR_SIXTEEN = MOST_SHIFT - LEAST_SHIFT + 1;
@@ -60,6 +67,9 @@ extern const Int8Kernel int8_avxvnni;
 #endif
 #if defined(KFREE_AVX512VNNI)
 extern const Int8Kernel int8_avx512vnni;
+#endif
+#if defined(KFREE_AMX)
+extern const Int8Kernel int8_amx;
 #endif
 #if defined(KFREE_DOTPROD)
 extern const Int8Kernel int8_dotprod;

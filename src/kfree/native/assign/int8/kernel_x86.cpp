@@ -3,8 +3,11 @@
 // These instructions multiply unsigned bytes by signed ones, so rows are stored as q + BIAS; the product of BIAS and the
 // sites is part of the half norms (quantized.cpp).
 #include "assign/int8/kernel.hpp"
-#include "assign/int8/registers_x86.hpp"
-#include "core/inlined.hpp"
+#if defined(__AMX_INT8__)
+#include "assign/int8/products_amx.hpp"
+#else
+#include "assign/int8/products_x86.hpp"
+#endif
 
 namespace kfree {
 namespace {
@@ -16,74 +19,11 @@ constexpr int LARGEST = 127, BIAS = 128;
 constexpr int LARGEST = 63, BIAS = 63;
 #endif
 
-constexpr int BYTES = sizeof(Register), HALF = BYTES / 4, PANEL_SITES = 2 * HALF;
 // Where all scores are left to `list` (kernel.hpp): 256 KiB of them at most.
 constexpr int64_t SCORED_COLUMNS = 64, SCORED_PANELS = 131072 / (TILE * PANEL_SITES);
 // As many bytes of panels as stay in a first-level cache while the rows of a tile pass by.
 constexpr int64_t CACHED = 32768;
 static_assert(TILE % GROUP == 0, "tiles must divide evenly");
-
-typedef int32_t Loaded32 __attribute__((aligned(1), may_alias));
-inline Register spread_four(const int8_t* q) { return spread32(*reinterpret_cast<const Loaded32*>(q)); }
-
-// Calls body(0), body(1)… with constants: a loop would keep the sums in memory.
-template <int I>
-struct Number {
-  constexpr operator int() const { return I; }
-};
-template <int I = 0, class Body>
-KFREE_INLINE inline void for_group(Body body) {
-  if constexpr (I < GROUP) {
-    body(Number<I>());
-    for_group<I + 1>(body);
-  }
-}
-
-typedef Register Sums[GROUP][2];
-
-#if defined(KFREE_VNNI)
-// Adds the products of all coordinates.
-KFREE_INLINE inline void add_all(const int8_t* rows, int64_t stride, int64_t d, const int8_t* panel, Sums& sum) {
-  for (int64_t t = 0; t < d; t += 4, panel += 2 * BYTES) {
-    const Register left = load(panel), right = load(panel + BYTES);
-    for_group([&](auto i) KFREE_INLINE {
-      const Register row = spread_four(rows + i * stride + t);
-      sum[i][0] = add_products(sum[i][0], row, left);
-      sum[i][1] = add_products(sum[i][1], row, right);
-    });
-  }
-}
-#else
-KFREE_INLINE inline void add_all(const int8_t* rows, int64_t stride, int64_t d, const int8_t* panel, Sums& sum) {
-  int64_t t = 0;
-  for (; t + 8 <= d; t += 8, panel += 4 * BYTES)
-    for_group([&](auto i) KFREE_INLINE {
-      const Register first = spread_four(rows + i * stride + t), next = spread_four(rows + i * stride + t + 4);
-      const Register left = add16(pairs(first, load(panel)), pairs(next, load(panel + 2 * BYTES)));
-      const Register right = add16(pairs(first, load(panel + BYTES)), pairs(next, load(panel + 3 * BYTES)));
-      sum[i][0] = add32(sum[i][0], widen(left));
-      sum[i][1] = add32(sum[i][1], widen(right));
-    });
-  if (t == d) return;
-  for_group([&](auto i) KFREE_INLINE {
-    const Register row = spread_four(rows + i * stride + t);
-    sum[i][0] = add32(sum[i][0], widen(pairs(row, load(panel))));
-    sum[i][1] = add32(sum[i][1], widen(pairs(row, load(panel + BYTES))));
-  });
-}
-#endif
-
-// A group of rows against the sites of one panel. WIDTH is d where that is known to be 16, else 0.
-template <int WIDTH>
-KFREE_INLINE inline void sum_panel(const int8_t* rows, int64_t stride, int64_t d, const int8_t* panel,
-                                   const int32_t* half_norm, Sums& sum) {
-  const Register left = load(half_norm), right = load(half_norm + HALF);
-  for_group([&](auto i) KFREE_INLINE {
-    sum[i][0] = left;
-    sum[i][1] = right;
-  });
-  add_all(rows, stride, WIDTH > 0 ? WIDTH : d, panel, sum);
-}
 
 // The two lowest scores seen by each lane of one row, and the panel of the lowest.
 struct Leaders {
@@ -115,10 +55,22 @@ void finish(const Leaders& row, int16_t* best, int16_t* second, int32_t* index) 
   *second = next < seconds[winner] ? next : seconds[winner];
 }
 
+#if defined(__AMX_INT8__)
+// Rows of few columns are left to this kernel of VNNI.
+template <int SHIFT, int WIDTH>
+constexpr int which() { return WIDTH == 16 ? Int8Kernel::FOR_SIXTEEN : SHIFT - LEAST_SHIFT; }
+#endif
+
 template <int SHIFT, int WIDTH = 0>
 void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels, const int32_t* half_norm,
           int64_t n_panels, int16_t* best, int16_t* second, int32_t* index, int16_t* lowest) {
+#if defined(__AMX_INT8__)
+  if (d < MATRIX_COLUMNS)
+    return int8_avx512vnni.rank[which<SHIFT, WIDTH>()](q, stride, n_rows, d, panels, half_norm, n_panels, best, second,
+                                                       index, lowest);
+#endif
   const bool leaves_scores = d >= SCORED_COLUMNS && n_panels <= SCORED_PANELS;
+  const Products products(d);
   const Register worst = spread16(HIGHEST_SCORE);
   Leaders leaders[TILE];
   for (int r = 0; r < n_rows + GROUP - 1 && r < TILE; ++r) leaders[r] = {worst, worst, spread16(0)};
@@ -129,7 +81,8 @@ void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
     for (int r = 0; r < n_rows; r += GROUP)
       for (int64_t p = p0; p < p1; ++p) {
         Sums sum;
-        sum_panel<WIDTH>(q + r * stride, stride, d, panels + p * PANEL_SITES * d, half_norm + p * PANEL_SITES, sum);
+        products.scores<WIDTH>(q + r * stride, n_rows - r, stride, panels + p * PANEL_SITES * d,
+                                half_norm + p * PANEL_SITES, sum);
         const Register number = spread16(static_cast<int16_t>(p));
         for_group([&](auto i) KFREE_INLINE {
           Leaders& lead = leaders[r + i];
@@ -154,6 +107,11 @@ template <int SHIFT, int WIDTH = 0>
 void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels, const int32_t* half_norm,
           int64_t n_panels, const int16_t* limit, const int32_t* place, const int16_t* lowest, int32_t* candidate,
           int32_t* n_candidates) {
+#if defined(__AMX_INT8__)
+  if (d < MATRIX_COLUMNS)
+    return int8_avx512vnni.list[which<SHIFT, WIDTH>()](q, stride, n_rows, d, panels, half_norm, n_panels, limit, place,
+                                                       lowest, candidate, n_candidates);
+#endif
   if (d >= SCORED_COLUMNS && n_panels <= SCORED_PANELS) {
     for (int r = 0; r < n_rows; ++r) {
       n_candidates[r] = 0;
@@ -163,12 +121,14 @@ void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
     }
     return;
   }
+  const Products products(d);
   for (int r = 0; r < n_rows; r += GROUP) {
     const int n_wanted = n_rows - r < GROUP ? n_rows - r : GROUP;
     int32_t n[GROUP] = {};
     for (int64_t p = 0; p < n_panels; ++p) {
       Sums sum;
-      sum_panel<WIDTH>(q + r * stride, stride, d, panels + p * PANEL_SITES * d, half_norm + p * PANEL_SITES, sum);
+      products.scores<WIDTH>(q + r * stride, n_wanted, stride, panels + p * PANEL_SITES * d, half_norm + p * PANEL_SITES,
+                              sum);
       Register score[GROUP];
       for_group([&](auto i) KFREE_INLINE { score[i] = shift_and_pack<SHIFT>(sum[i][0], sum[i][1]); });
       for (int i = 0; i < n_wanted; ++i)
@@ -205,7 +165,7 @@ float quantize(const float* z, const float* centre, int64_t d, float step, int8_
     _mm_storeu_si128(reinterpret_cast<__m128i*>(q + t), biased);
   };
   for (; t + 16 <= d; t += 16) sixteen(z + t, centre + t);
-  if (t < stride) {
+  for (; t < stride; t += 16) {
     float last_z[16] = {}, last_centre[16] = {};
     for (int64_t i = t; i < d; ++i) {
       last_z[i - t] = z[i];
@@ -232,6 +192,8 @@ float quantize(const float* z, const float* centre, int64_t d, float step, int8_
 
 }  // namespace
 
-const Int8Kernel KFREE_INT8_KERNEL = {PANEL_SITES, LARGEST, BIAS, 16, 64, 3500, SCORED_COLUMNS, SCORED_PANELS, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
+const Int8Kernel KFREE_INT8_KERNEL = {
+    PANEL_SITES,   LARGEST,  BIAS,    MATRIX_COLUMNS, 16, 64, 3500, SCORED_COLUMNS,
+    SCORED_PANELS, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
 
 }  // namespace kfree

@@ -18,7 +18,7 @@ int64_t whole(int64_t n, int64_t part) { return (n + part - 1) / part * part; }
 
 QuantizedSites::QuantizedSites(const Sites& sites, const Subset* some, double reach, const Int8Kernel& int8,
                                int n_threads)
-    : kernels_(int8), d_(whole(sites.d, 4)), stride_(whole(sites.d, 16)),
+    : kernels_(int8), d_(int8.padded(sites.d)), stride_(whole(d_, 16)),
       rounding_(0x1p-50 * static_cast<double>(sites.d + 16)) {
   const int64_t k = some ? static_cast<int64_t>(some->id.size()) : sites.k;
   const int64_t in_panel = int8.panel;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assign/int8/kernel.hpp"
+#include "core/aligned_bytes.hpp"
 #include "rows/sites.hpp"
 
 namespace kfree {
@@ -63,10 +64,10 @@ class QuantizedSites {
 
   const Int8Kernel& kernels_;
   bool usable_ = false;
-  int64_t d_, stride_, n_panels_;  // d_ in whole fours, stride_ in whole sixteens
+  int64_t d_, stride_, n_panels_;  // d_ as the kernel pads it, stride_ in whole sixteens
   float step_ = 0.0f;
   int shift_ = LEAST_SHIFT, kernel_ = 0;
-  std::vector<int8_t> panels_;
+  AlignedBytes panels_;
   std::vector<int32_t> half_norm_;
   std::vector<double> off_;  // the quantisation error of each site
   double most_off_ = 0.0, rounding_;

@@ -12,11 +12,9 @@ namespace {
 #define KFREE_VNNI
 #endif
 
-// GROUP: rows side by side, as many as leave registers for the sites.
 #if defined(__AVX512BW__)
 using Register = __m512i;
 using Mask = uint32_t;
-constexpr int GROUP = 8;
 inline Register load(const void* p) { return _mm512_loadu_si512(p); }
 inline void store(void* p, Register x) { _mm512_storeu_si512(p, x); }
 inline Register spread32(int32_t x) { return _mm512_set1_epi32(x); }
@@ -43,11 +41,6 @@ inline __m256i lower_half_min(Register x) {
 #else
 using Register = __m256i;
 using Mask = uint32_t;
-#if defined(KFREE_VNNI)
-constexpr int GROUP = 6;
-#else
-constexpr int GROUP = 4;
-#endif
 inline Register load(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 inline void store(void* p, Register x) { _mm256_storeu_si256(static_cast<__m256i*>(p), x); }
 inline Register spread32(int32_t x) { return _mm256_set1_epi32(x); }
@@ -70,6 +63,9 @@ inline Mask equal(Register a, Register b) { return bits(_mm256_cmpeq_epi16(a, b)
 inline Mask at_most(Register a, Register b) { return bits(_mm256_cmpgt_epi16(a, b)) ^ 0xffff; }
 inline __m256i lower_half_min(Register x) { return x; }
 #endif
+
+// A panel of sites is two registers wide.
+constexpr int BYTES = sizeof(Register), HALF = BYTES / 4, PANEL_SITES = 2 * HALF;
 
 // Products of unsigned bytes of rows and signed bytes of sites.
 #if defined(KFREE_VNNI)
