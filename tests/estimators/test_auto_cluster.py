@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from kfree import AutoCluster, DPMeans, load
-from kfree.estimators._auto_choice import not_offered
+from kfree.estimators._auto_choice import close_by, not_offered
 from kfree.estimators._auto_opinions import with_dips, with_levels, with_path
 from kfree.exceptions import DataAdvice
 from kfree.models.neighbours import NeighbourVote
@@ -44,6 +44,14 @@ def test_published_attributes(model):
     assert all(one["why_not"] for one in model.candidates_[1:])
     assert np.array_equal(model.predict(X), model.labels_)
     assert (model.n_judged_, model.n_features_in_) == (240, 3)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [([], ""), ([2], " 2 was close."), ([9, 4], " 4 and 9 were close."), ([9, 4, 12], " 4, 9 and 12 were close.")],
+)
+def test_close_numbers_in_words(numbers, told):
+    assert close_by(numbers) == told
 
 
 def test_the_result_does_not_depend_on_threads_or_on_scales(model):

@@ -115,7 +115,15 @@ class Choice:
                 found[number] = max(found.get(number, 0.0), score)
         best = max(found.values())
         near = [number for number, score in found.items() if score >= CLOSE * best and abs(number - k) > 0.15 * k]
-        return f" {', '.join(map(str, sorted(near)[:3]))} was close." if near else ""
+        return close_by(sorted(near, key=lambda number: -found[number])[:3])
+
+
+def close_by(numbers):
+    """Numbers of clusters whose scores are close to the best one, in words."""
+    if not numbers:
+        return ""
+    *others, last = map(str, sorted(numbers))
+    return f" {', '.join(others)} and {last} were close." if others else f" {last} was close."
 
 
 def _times(chosen):
