@@ -3,7 +3,6 @@
 from typing import Annotated, Any, Self, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -295,8 +294,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         require_names(columns)
         distinct, group = renumbered(names)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
-        if not sp.issparse(rows):
-            require_differences(rows, power=4)
+        require_differences(rows, power=4)
         space, points = feature_space(self, rows, weight)
         opened = GroupedRows.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         search = self._search()
