@@ -2,8 +2,11 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import numpy as np
@@ -192,6 +195,28 @@ def test_json_goes_with_data_on_standard_output(blobs_csv):
     assert lines[0] == "a,b,c,shop,cluster"
     assert len(lines) == 91
     assert json.loads(done.stderr[done.stderr.index(b"{") :])["n_clusters"] == 3
+
+
+def test_a_pipe_is_read_as_standard_input_is(blobs_csv, capsys):
+    """As <(…) of a shell and /dev/stdin are; a library cannot read it twice."""
+    text = Path("data.csv").read_bytes()
+    told(["cluster", "data.csv", "--k", "3", "--save", "model.kfree"], capsys)
+    expected = rows_of("data.clusters.csv")
+    os.mkfifo("pipe")
+
+    def piped(command):
+        writer = Thread(target=lambda: Path("pipe").write_bytes(text))
+        writer.start()
+        result = outcome(command.split(), capsys)
+        writer.join()
+        return result
+
+    for command in ("cluster pipe --k 3 -o piped.csv", "predict model.kfree pipe -o piped.csv"):
+        assert piped(command)[0] == 0
+        assert rows_of("piped.csv") == expected
+    assert "--output is needed where the input is a pattern or a pipe" in piped("cluster pipe")[2]
+    with pytest.raises(ValueError, match="pipe is a pipe, which can be read only once. Write its rows to a file first"):
+        kfree.open_rows("pipe")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from common import blobs
 
 from kfree import (
@@ -13,8 +14,10 @@ from kfree import (
     HardHDP,
     KernelDPMeans,
     KMeans,
+    NestedDPMeans,
     OnlineDPMeans,
     SpectralDPMeans,
+    lambda_path,
 )
 from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
@@ -197,13 +200,38 @@ def test_numbers_beyond_those_of_compiled_code(name, value):
 
 
 @pytest.mark.parametrize("scale", [1e-165, 1e-300])
-@pytest.mark.parametrize("make", [DPMeans, lambda: DPMeans(lam=1.0), lambda: KMeans(2), KernelDPMeans, SpectralDPMeans])
-def test_differences_whose_squares_vanish_are_refused(make, scale, rng):
+@pytest.mark.parametrize(
+    "fit",
+    [
+        DPMeans().fit,
+        DPMeans(lam=1.0).fit,
+        KMeans(2).fit,
+        KernelDPMeans().fit,
+        SpectralDPMeans().fit,
+        NestedDPMeans().fit,
+        OnlineDPMeans().fit,
+        lambda_path,
+    ],
+)
+def test_differences_whose_squares_vanish_are_refused(fit, scale, rng):
     """All rows would be equal to each other, in one cluster."""
+    X = scale * blobs(rng, n=120, k=2)[0]
+    for rows in (X, sp.csr_array(X)):
+        with pytest.raises(ValueError, match=r"squared distances underflow float64. Multiply X by a constant"):
+            fit(rows)
+        assert DPMeans(metric="cosine").fit(rows).n_clusters_ >= 1  # which divides rows by their lengths
+    equal = np.full((30, 2), scale)
+    for rows in (equal, sp.csr_array(equal)):
+        assert DPMeans().fit(rows).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-150])
+def test_groups_whose_products_of_squares_vanish_are_refused(scale, rng):
+    """Every row would be a cluster at penalties of zero."""
     X = scale * blobs(rng, n=60, k=2)[0]
-    with pytest.raises(ValueError, match=r"squared distances underflow float64. Multiply X by a constant"):
-        make().fit(X)
-    assert DPMeans(metric="cosine").fit(X).n_clusters_ >= 1  # which divides rows by their lengths
+    for rows in (X, sp.csr_array(X)):
+        with pytest.raises(ValueError, match=r"squared distances underflow float64. Multiply X by a constant"):
+            HardHDP().fit(rows)
 
 
 def test_distances_beyond_float64_have_no_confidence(rng):

@@ -258,3 +258,13 @@ def test_chunks_that_are_drawn_anew_in_every_pass_are_an_error(client):
     with pytest.raises(ValueError, match=r"are not those that an earlier pass of this fit read.*persist"):
         KMeans(3, engine="dask", memory="3MB", random_state=0).fit(drawn)
     KMeans(3, engine="dask", memory="3MB", random_state=0).fit(drawn.persist())
+
+
+def test_columns_of_a_dataframe_in_another_order_are_refused(client):
+    frame = dd.from_pandas(pd.DataFrame(X[:5000], columns=["b", "a", "c"]), npartitions=3)
+    model = DPMeans(lam=900.0, engine="dask").fit(frame)
+    assert list(model.feature_names_in_) == ["b", "a", "c"]
+    for other in (frame[["a", "b", "c"]], frame.rename(columns={"c": "d"}), frame[["b", "a"]]):
+        for method in (model.predict, model.score):
+            with pytest.raises(ValueError, match="feature names should match"):
+                method(other)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.validation.frames import note_columns
 from kfree.validation.parameters import (
     is_positive_number,
     random_generator,
@@ -84,7 +85,7 @@ class Sampler(ClusterMixin, BaseEstimator):
         rng = random_generator(self.random_state)
         chain = self._open(X, rng)
         trace, (labels, sigma), samples = self._run(chain, rng)
-        validate_data(self, X, skip_check_array=True, reset=True)
+        note_columns(self, X)
         self._publish_best(chain, labels, sigma)
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1

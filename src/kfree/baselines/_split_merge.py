@@ -3,13 +3,14 @@
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.warning import warn, warn_full
 from kfree.engines.cost_rules.responsibilities import responsibilities, sums_over
 from kfree.models.bayesian_rows import GaussianData
 from kfree.search.evidence.overlap import criteria_by
 from kfree.search.evidence.soft_labels import split_and_merge
+from kfree.validation.frames import note_columns
 from kfree.validation.parameters import require_count, whole
 
 
@@ -44,7 +45,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
                 "the mixture is valid, but its parameters are not quite at rest.",
                 ConvergenceWarning,
             )
-        validate_data(self, X, skip_check_array=True, reset=True)
+        note_columns(self, X)
         self._frame_, self._mixture_ = data.frame, descent.state.parameters
         # By the mixture that is published, as predict does: the last responsibilities are those that it was made from.
         self.labels_ = self._labels_by(self._mixture_.rule.costs(data.rows))
@@ -93,7 +94,6 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         """−log p(row | cluster), (n, k)."""
         check_is_fitted(self)
         rows = GaussianData(X, self, self._frame_).rows
-        validate_data(self, X, skip_check_array=True, reset=False)
         return self._mixture_.rule.costs(rows)
 
 

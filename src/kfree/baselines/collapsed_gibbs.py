@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.utils.validation import validate_data
 
 from kfree.baselines._sampling import Sampler, draw_alpha, log_urn
 from kfree.models.bayesian_rows import GaussianData
@@ -90,7 +89,6 @@ class CollapsedGibbsDPMixture(Sampler):
 
     def _log_weights(self, X):
         rows = GaussianData(X, self, self._frame_).rows
-        validate_data(self, X, skip_check_array=True, reset=False)
         return self._model_.log_predictive(self._stats_, rows) + np.log(self._stats_.n)
 
     def _check_parameters(self):

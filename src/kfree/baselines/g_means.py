@@ -8,10 +8,11 @@ import scipy.sparse as sp
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.warning import warn, warn_full
 from kfree.estimators.k_means import KMeans
+from kfree.validation.frames import note_columns, require_columns_of_fit
 from kfree.validation.parameters import is_number, require, require_count, whole
 from kfree.validation.rows import validated_rows
 
@@ -88,7 +89,7 @@ class GMeans(ClusterMixin, BaseEstimator):
                 "valid, but their centres are not quite at rest.",
                 ConvergenceWarning,
             )
-        validate_data(self, X, skip_check_array=True, reset=True)
+        note_columns(self, X)
         self._model_ = model
         self.labels_, self.cluster_centers_ = model.labels_, model.cluster_centers_
         self.n_clusters_, self.inertia_, self.n_iter_ = len(model.cluster_centers_), model.inertia_, n_rounds
@@ -108,7 +109,7 @@ class GMeans(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = validated_rows(X, self)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        require_columns_of_fit(self, X)
         return self._model_.predict(rows)
 
     def _search(self, rows):

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
 
 from kfree.baselines._sampling import (
     LARGEST,
@@ -16,6 +15,7 @@ from kfree.baselines._sampling import (
     require_variance,
 )
 from kfree.native.implementations import implementation
+from kfree.validation.frames import require_columns_of_fit
 from kfree.validation.parameters import require
 from kfree.validation.rows import validated_rows
 
@@ -107,7 +107,7 @@ class GibbsDPMixture(Sampler):
 
     def _log_weights(self, X):
         rows = _dense(X, self)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        require_columns_of_fit(self, X)
         variance = self.sigma_ + self.sigma_ / (self.sigma_ / self._rho_ + self._counts_)
         sq_dist = np.stack([((rows - centre) ** 2).sum(axis=1) for centre in self.cluster_centers_], axis=1)
         return np.log(self._counts_) - rows.shape[1] / 2 * np.log(variance) - sq_dist / (2 * variance)

@@ -14,7 +14,7 @@ from kfree.cli.errors import CommandError, UsageError
 from kfree.clustering import assigning
 from kfree.core.printing import quoted
 from kfree.core.replacing import replacing
-from kfree.files.places import arrow
+from kfree.files.places import arrow, is_pipe
 from kfree.files.records import split_records
 from kfree.files.sheets import write_sheet
 from kfree.files.text import cells_of
@@ -34,8 +34,8 @@ def output_of(input_name, output, format_):
         output = "-"
     if output is None:
         path = Path(input_name.removesuffix(".gz"))
-        if any(sign in path.name for sign in "*?["):
-            raise UsageError("--output is needed where the input is a pattern")
+        if any(sign in path.name for sign in "*?[") or is_pipe(input_name):
+            raise UsageError("--output is needed where the input is a pattern or a pipe")
         suffix = path.suffix.lower()
         found = ".parquet" if suffix in _BINARY else suffix if suffix in (".tsv", ".txt", ".xlsx") else ".csv"
         ending = found if format_ is None else f".{format_}"

@@ -4,12 +4,13 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from kfree.cli.errors import UsageError
 from kfree.clustering.tables import FilesTable
 from kfree.core.printing import printable
 from kfree.files.dialect import TextOptions
+from kfree.files.places import is_pipe, opened
 
 STANDARD_INPUT = "standard input"
 
@@ -31,16 +32,17 @@ def text_options(options):
 
 @contextmanager
 def readable_input(options, console):
-    """Set ``options.path``; what standard input holds is kept in a file meanwhile, so that it can be read again."""
+    """Set ``options.path``; what standard input or a pipe holds is kept in a file meanwhile, to be read again."""
     options.path = options.input
-    if options.input != "-":
+    if options.input != "-" and not is_pipe(options.input):
         yield
         return
     with tempfile.TemporaryDirectory(prefix="kfree-") as folder:
         console.hidden = folder
         options.path = os.path.join(folder, STANDARD_INPUT)
-        with open(options.path, "wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+        given = nullcontext(sys.stdin.buffer) if options.input == "-" else opened(options.input)
+        with given as source, open(options.path, "wb") as file:
+            shutil.copyfileobj(source, file)
         yield
 
 

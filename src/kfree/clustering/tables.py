@@ -21,8 +21,7 @@ from kfree.files.dialect import TextOptions
 from kfree.files.formats import ColumnType, as_numbers
 from kfree.files.rows import rows_of
 from kfree.files.table import Mistake, column_name, date_forms_in, mistake_in, open_table, require_same_columns
-from kfree.tables.columns import in_chunks
-from kfree.validation.frames import require_computed, require_distinct_names
+from kfree.validation.frames import in_chunks, require_computed, require_distinct_names
 
 _BATCH_ROWS = 65536
 # Names of columns of row numbers, such as pandas and R write them.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kfree.core.fields import PerCoordinate
+from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats
 
 # The square of a smaller number has fewer digits than float64.
@@ -67,11 +68,19 @@ class Frame:
         return outside
 
 
-def require_differences(rows: Floats, power: int = 2) -> None:
-    """Raise if dense rows differ by so little that this power of their differences underflows float64."""
+def require_differences(rows: ArrayOrCSR, power: int = 2) -> None:
+    """Raise if rows differ by so little that this power of their differences underflows float64.
+
+    Sparse rows are not centred: their values have powers if one of them has.
+    """
+    least = float(np.finfo(np.float64).tiny ** (1 / power))
+    if not isinstance(rows, np.ndarray):
+        if max(rows.data.max(initial=0.0), -rows.data.min(initial=0.0)) >= least:
+            return
+        rows = np.vstack([dense(rows.min(axis=0)), dense(rows.max(axis=0))])
     with np.errstate(over="ignore", invalid="ignore"):
         largest = float(np.ptp(rows, axis=0).max(initial=0.0))
-    _require_size(largest, float(np.finfo(np.float64).tiny ** (1 / power)))
+    _require_size(largest, least)
 
 
 def require_differences_in_columns(rows: Floats) -> None:

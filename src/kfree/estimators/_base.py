@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree import plot, saving
 from kfree.core.arrays import namespace_of
@@ -26,6 +26,7 @@ from kfree.explain.certainty import in_words
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.explain.summary import Summary, exemplars_of
 from kfree.explain.view import confidence_of
+from kfree.validation import frames
 from kfree.validation.parameters import check, require_choice, require_share
 from kfree.validation.rows import validated_rows
 from kfree.validation.tensors import in_memory, is_on_device, placed_like
@@ -285,7 +286,7 @@ def publish(estimator, X, attributes, columns=None):
     """
     for stale in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("__")]:
         delattr(estimator, stale)
-    validate_data(estimator, X if columns is None else columns, skip_check_array=True, reset=True)
+    frames.note_columns(estimator, X if columns is None else columns)
     for name, value in attributes.items():
         setattr(estimator, name, value)
     return remember(estimator, X)
@@ -307,6 +308,7 @@ def report(self, path, X=None, feature_names=None, **about):
     X : array of shape (n_samples, n_features)
         The rows of ``fit``; may be left out while these are still in memory.
     feature_names : sequence of str or None, default=None
+        Names of the columns; None takes those of X.
     **about
         ``title``, ``encoder`` and ``row_numbers`` as in :func:`kfree.report.write_report`.
 
@@ -317,9 +319,8 @@ def report(self, path, X=None, feature_names=None, **about):
     check_is_fitted(self)
     X = self.__dict__.get("_rows_of_fit_", RowsOfFit()).rows if X is None else X
     require_rows(X, self)
-    names = column_names(X, self) if feature_names is None else feature_names
     # Pages are above estimators, and are loaded when one is asked for.
-    import_module("kfree.report").write_report(path, self, np.asarray(in_memory(X)), names, **about)
+    import_module("kfree.report").write_report(path, self, X, feature_names, **about)
     return self
 
 
@@ -328,7 +329,7 @@ def rows_like_those_of_fit(estimator, X):
     check_is_fitted(estimator)
     check(estimator, estimator._constraints)
     rows = validated_rows(X, estimator)
-    validate_data(estimator, X, skip_check_array=True, reset=False)
+    frames.require_columns_of_fit(estimator, X)
     return rows
 
 
@@ -340,10 +341,8 @@ def require_rows(X, estimator):
 
 def column_names(X, estimator):
     """Names of the columns of X, or None."""
-    columns = getattr(X, "columns", None)
-    if columns is not None:
-        return [str(name) for name in columns]
-    return getattr(estimator, "feature_names_in_", None)
+    names = frames.column_names(X)
+    return getattr(estimator, "feature_names_in_", None) if names is None else [str(name) for name in names]
 
 
 def or_new(estimator, labels, X, allow_new):

@@ -14,7 +14,7 @@ from kfree.core.label_order import LABEL_ORDERS, heaviest_first, published_order
 from kfree.core.sites import Sites
 from kfree.core.sphere import SQ_EARTH_RADIUS, arcs, degrees_of, unit_vectors
 from kfree.core.stats import Floats
-from kfree.engines.dask.collections import CollectionRows, columns_of, is_collection
+from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.registry import ENGINES
 from kfree.estimators._base import (
     column_names,
@@ -31,6 +31,7 @@ from kfree.explain.duplicates import Duplicates
 from kfree.explain.spread import SpreadSample, rows_for_spreads
 from kfree.files.rows import FileRows
 from kfree.models.centres import CentreModel
+from kfree.validation.frames import require_columns_of_fit
 from kfree.validation.parameters import choice, count, require, threads
 from kfree.validation.rows import validated_weights
 from kfree.validation.tensors import in_memory, placed_like
@@ -61,7 +62,7 @@ def publish_centres(estimator, X, data, result, left_out=None, **more):
     found |= _of_passes(data, result) | more
     if estimator.metric == "haversine":
         found |= {name: SQ_EARTH_RADIUS * found[name] for name in _COSTS if name in found}
-    publish(estimator, X, found, columns_of(X))
+    publish(estimator, X, found)
     if isinstance(X, FileRows):
         if X.feature_names is not None:
             estimator.feature_names_in_ = np.array(X.feature_names, dtype=object)
@@ -181,6 +182,7 @@ def predict(self, X: Any, allow_new: bool = False, out: str | PathLike[str] | No
     require(out is None, "out", out, "None unless X is from open_rows")
     if self.engine == "dask" and is_collection(X):
         check_is_fitted(self)
+        require_columns_of_fit(self, X)
         return lazy_labels(self, X, allow_new)
     rows = rows_like_those_of_fit(self, X)
     labels = self._model_.labels(rows, self.engine, self.n_threads)
@@ -224,6 +226,7 @@ def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         return score_streamed(self, X)
     if self.engine == "dask" and is_collection(X):
         check_is_fitted(self)
+        require_columns_of_fit(self, X)
         return score_streamed(self, CollectionRows.of(X, sample_weight))
     rows = rows_like_those_of_fit(self, X)
     weight = validated_weights(sample_weight, rows.shape[0])

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.stats import Labels
 from kfree.estimators._base import column_names, or_new, require_rows
 from kfree.explain.view import view_by_distances
 from kfree.models.bayesian_rows import DATA
 from kfree.models.posterior import distances_of
+from kfree.validation.frames import require_columns_of_fit
 from kfree.validation.parameters import check
 from kfree.validation.rows import validated_rows
 
@@ -42,7 +43,8 @@ def rows_like_those_of_fit(estimator, X):
     check_is_fitted(estimator)
     check(estimator, estimator._constraints)
     data = DATA[estimator._model_.kind](X, estimator, estimator._model_.frame)
-    validate_data(estimator, X, skip_check_array=True, reset=False)
+    if data.frame is None:  # rows in a frame were compared before
+        require_columns_of_fit(estimator, X)
     return data
 
 

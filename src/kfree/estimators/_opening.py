@@ -18,7 +18,7 @@ from kfree.estimators._places import journal_of, place_of, source_as_compared
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
-from kfree.validation.frames import column_names, require_names
+from kfree.validation.frames import column_names, require_names, require_order
 from kfree.validation.parameters import check, memory_limit, require
 from kfree.validation.rows import validated_centres, validated_rows, validated_weights
 from kfree.validation.tensors import in_memory
@@ -51,8 +51,10 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     ``streamable`` are the constraints of a search on a summary. ``summarise_large`` says that a large array is searched
     by a summary without being asked, since this takes less time.
     """
+    names = X.feature_names if isinstance(X, FileRows) else column_names(X)
     if estimator.metric == "haversine":
-        require_latitude_first(X.feature_names if isinstance(X, FileRows) else column_names(X))
+        require_latitude_first(names)
+    require_order(column_names(getattr(estimator, "init", None)), names, "init", "Give init the columns of X in order.")
     data, unit = _given(estimator, X, sample_weight), is_direction(estimator.metric)
     n_columns = 2 if estimator.metric == "haversine" else data.source.n_features
     data = replace(data, n_columns=n_columns, unit=unit)

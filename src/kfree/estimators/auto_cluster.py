@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.fields import Count, NumberOfClusters, PerCluster, RowLabels
 from kfree.core.marks import OPTIONAL, Below, OneOf, Shape, require
@@ -34,6 +34,7 @@ from kfree.search.judge.choose import FEWEST_ROWS
 from kfree.search.judge.rows import distinct
 from kfree.search.judge.stability import interval_of, is_sure, jaccard
 from kfree.search.span import first_of_equal
+from kfree.validation.frames import require_columns_of_fit
 from kfree.validation.parameters import (
     VERBOSE,
     check,
@@ -263,7 +264,7 @@ class AutoCluster(ClusterEstimator):
         """Rows as the chosen model takes them."""
         check_is_fitted(self)
         rows = self._validated(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        require_columns_of_fit(self, X)
         return self._prepare_(self._frame_(rows))
 
     def _view(self, X):

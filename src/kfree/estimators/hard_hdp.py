@@ -3,10 +3,9 @@
 from typing import Annotated, Any, Self, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.fields import Centres, Count, History, NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.frame import require_differences
@@ -32,8 +31,15 @@ from kfree.models.groups import GroupModel, numbers_within
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.groups.search import SharedSearch, searched_in_span
-from kfree.validation.frames import require_names
-from kfree.validation.groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
+from kfree.validation.frames import require_columns_of_fit, require_names
+from kfree.validation.groups import (
+    refuse_groups_as_y,
+    renumbered,
+    require_further,
+    stacked,
+    stacked_weights,
+    with_columns,
+)
 from kfree.validation.parameters import WATCHING, check, choice, count, is_positive_number, rule, shown, threads, whole
 from kfree.validation.rows import validated_weights
 
@@ -284,12 +290,11 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         refuse_groups_as_y(y, groups)
         check(self, CONSTRAINTS)
         rows, names = stacked(X, groups, self)
-        columns = rows if is_list(X) else X
+        columns = with_columns(X)
         require_names(columns)
         distinct, group = renumbered(names)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
-        if not sp.issparse(rows):
-            require_differences(rows, power=4)
+        require_differences(rows, power=4)
         space, points = feature_space(self, rows, weight)
         opened = GroupedRows.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         search = self._search()
@@ -450,7 +455,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     def _like_those_of_fit(self, X, groups):
         """Validated rows with the columns of the fit, and the name of each row's group."""
         rows, names = stacked(X, groups, self)
-        validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
+        require_columns_of_fit(self, with_columns(X))
         return rows, names
 
     def _ask_for_groups(self):
@@ -468,7 +473,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         labels, space = self.labels_ if is_fitted else self.predict(X, groups), self._model_.space
         distance = "Euclidean distance to the centre" + ("" if space is None else " in feature space")
         columns = None if space is not None and not space.knows_lengths else rows
-        names = None if is_list(X) else column_names(X, self)
+        names = column_names(with_columns(X), self)
         told = {"distance": distance, "columns": columns, "names": names}
         return view_by_distances(self._distances(X), labels, self.cluster_centers_, **told)
 

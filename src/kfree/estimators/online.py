@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.blocks import blocks
 from kfree.core.fields import NumberOfCoordinates
@@ -31,7 +31,7 @@ from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.search.events import EventLog, followed, places_of
 from kfree.search.micro_stream import STREAMS, MicroStream, Penalty
 from kfree.search.stream_sample import StreamSample
-from kfree.validation.frames import require_names
+from kfree.validation.frames import note_columns, require_columns_of_fit, require_names
 from kfree.validation.parameters import (
     check,
     choice,
@@ -415,7 +415,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         else:
             require_directions(dense(abs(rows).max(axis=1)).ravel())
         if begun:
-            validate_data(self, X, skip_check_array=True, reset=False)
+            require_columns_of_fit(self, X)
         else:
             require_names(X)
         return rows
@@ -441,7 +441,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         differ.
         """
         if not hasattr(self, "_stream_") or log is not self._log_:
-            validate_data(self, X, skip_check_array=True, reset=True)
+            note_columns(self, X)
             self._settings_ = {name: getattr(self, name) for name in SETTINGS}
         self._forget_cost()
         self._stream_, self._log_, self._sample_ = stream, log, sample
@@ -451,7 +451,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     def _nothing_came(self, X):
         """An empty chunk changes nothing but the labels of the last chunk, of which there are none."""
         if getattr(X, "ndim", 1) == 2:
-            validate_data(self, X, skip_check_array=True, reset=False)
+            require_columns_of_fit(self, X)
         self._joined_ = self._last_ = np.empty(0, dtype=np.int64)
         self._labels_ = np.empty(0, dtype=np.int32)
         return remember(self, None)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.fields import NotNegative, Number, NumberOfClusters, RowLabels
-from kfree.core.frame import Frame
+from kfree.core.frame import Frame, require_differences
 from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import FINITE, Shape
 from kfree.core.stats import Floats, Labels
@@ -360,8 +360,12 @@ class SpectralDPMeans(ClusterEstimator):
 
 def _frame(affinity, rows):
     """Where affinities depend on distances alone, coordinates around the mean of dense rows."""
-    of_distances = affinity in ("rbf", "nearest_neighbors")
-    return Frame.about(rows) if of_distances and not sp.issparse(rows) else None
+    if affinity not in ("rbf", "nearest_neighbors"):
+        return None
+    if sp.issparse(rows):
+        require_differences(rows)
+        return None
+    return Frame.about(rows)
 
 
 def _with_others(model, all_rows, labels):

@@ -6,6 +6,7 @@ import fnmatch
 import glob
 import os
 import re
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -58,6 +59,11 @@ def stamp(path: str) -> Stamp:
     if not info.is_file:
         raise FileNotFoundError(f"{path} is not a file.")
     return Stamp(info.size, info.mtime_ns or 0)
+
+
+def is_pipe(path: str) -> bool:
+    """Whether a path is a pipe, whose bytes can be read only once, such as /dev/stdin or <(…) of a shell."""
+    return not is_address(path) and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)
 
 
 def opened(path: str) -> IO[bytes]:

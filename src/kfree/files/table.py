@@ -13,7 +13,7 @@ from kfree.files.cells import date_form
 from kfree.files.dialect import Dialect, TextOptions, is_number
 from kfree.files.formats import Batch, Column, ColumnType, Description, format_of
 from kfree.files.numbers import is_amount, is_mark, other_mark
-from kfree.files.places import Stamp, arrow, found, stamp
+from kfree.files.places import Stamp, arrow, found, is_pipe, stamp
 from kfree.files.text import TextTable
 
 # Bytes that are read at a time.
@@ -124,6 +124,10 @@ def open_table(
     """A table in files that have the same columns, and the description of each file."""
     files, described = [], []
     for path in found(paths):
+        if is_pipe(path):
+            raise ValueError(
+                f"{printable(path)} is a pipe, which can be read only once. Write its rows to a file first."
+            )
         before = stamp(path)
         with naming(path):
             one = format_of(path).describe(path, options or TextOptions())

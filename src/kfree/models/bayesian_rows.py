@@ -21,6 +21,7 @@ from kfree.objectives.gaussian import GaussianModel
 from kfree.objectives.multinomial import MultinomialModel, log_orders
 from kfree.objectives.priors import DATA_PHI0, informed_by_data, over_box
 from kfree.validation.counts import validated_binary, validated_counts
+from kfree.validation.frames import require_columns_of_fit
 from kfree.validation.parameters import is_positive_number, require
 from kfree.validation.rows import validated_rows, validated_weights
 
@@ -81,6 +82,8 @@ class GaussianData(BayesianRows):
 
     def __init__(self, X: Any, estimator: Any, frame: Frame | None = None, sample_weight: Any = None):
         rows = validated_rows(X, estimator)
+        if frame is not None:  # before rows are put into the coordinates of the fit
+            require_columns_of_fit(estimator, X)
         if sp.issparse(rows):
             raise TypeError("X is sparse, and model='gaussian' takes dense rows only. Use X.toarray().")
         rows = rows.astype(np.float64, copy=False)

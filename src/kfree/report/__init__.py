@@ -2,11 +2,17 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from importlib.resources import files
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from kfree.core.replacing import replacing
+from kfree.estimators._base import column_names
+from kfree.validation.frames import require_columns_of_fit
+from kfree.validation.tensors import in_memory
 
 __all__ = ["page", "write_report"]
 
@@ -35,9 +41,9 @@ def write_report(
         (``metric="haversine"``) a map, that of a tree a slider along
         its cuts, and that of a NestedDPMeans a position for each level; the others show one clustering.
     X : array of shape (n_samples, n_features)
-        The rows of ``fit``; a graph has none.
+        The rows of ``fit``, which may be a frame; a graph has none.
     feature_names : sequence of str or None, default=None
-        Names of the columns; None takes those of the encoder, else x0, x1, …
+        Names of the columns; None takes those of the encoder, else of X or of the rows of ``fit``, else x0, x1, …
     title : str, default="kfree"
     encoder : a fitted TableEncoder or None, default=None
         The one that made X, so that columns have their names and means are those of the table, in its units.
@@ -68,8 +74,20 @@ def write_report(
         "names": {str(label): str(name) for label, name in (names or {}).items()},
         "remarks": [*map(str, remarks), *_preparation(encoder)],
     }
+    if X is not None:
+        model, X, feature_names = _with_rows(model, X, feature_names, encoder)
     with replacing(path) as file:
         file.write(page(_data_of(model, X, feature_names, about) | told).encode())
+
+
+def _with_rows(model, X, feature_names, encoder):
+    """The model without names of columns, the rows of X as an array, and the names for the page."""
+    require_columns_of_fit(model, X)
+    if feature_names is None and encoder is None:
+        feature_names = column_names(X, model)
+    model = copy(model)
+    vars(model).pop("feature_names_in_", None)
+    return model, np.asarray(in_memory(X)), feature_names
 
 
 def _preparation(encoder):

@@ -56,15 +56,6 @@ def container_of(X: Any) -> str:
     return library if library in ("pandas", "polars", "pyarrow") and hasattr(type(X), "columns") else "numpy"
 
 
-def in_chunks(X: Any) -> Any:
-    """A record batch of pyarrow as a table, whose columns have other methods than its own; X as it is otherwise."""
-    if type(X).__name__ != "RecordBatch" or container_of(X) != "pyarrow":
-        return X
-    import pyarrow as pa
-
-    return pa.Table.from_batches([X])
-
-
 def columns_of(X: Any, names: list[Any]) -> list[Column]:
     """All columns of a table under the given names."""
     container = container_of(X)

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from kfree.tables.columns import container_of, in_chunks
-from kfree.validation.frames import require_computed, require_distinct_names
+from kfree.tables.columns import container_of
+from kfree.validation.frames import in_chunks, require_computed, require_distinct_names
 
 
 def as_table(X: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from kfree import saving
 from kfree.core.fields import ColumnNames, Count, NumberOfColumns
@@ -29,7 +29,13 @@ from kfree.tables.fitting import (
 )
 from kfree.tables.gaps import NearestDonor, require_values
 from kfree.tables.transforms import FUNCTIONS
-from kfree.validation.frames import require_distinct_names
+from kfree.validation.frames import (
+    column_names,
+    note_columns,
+    require_columns_of_fit,
+    require_distinct_names,
+    require_order,
+)
 from kfree.validation.parameters import is_positive_number, require, require_choice, require_count
 
 MISSING, UNSEEN, SCALES = ["nearest", "mean", "error"], ["error", "missing"], ["difference", "deviation", "none"]
@@ -173,7 +179,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fitted_rows(self, X):
         """Fit, and return the rows of X, NaN where values are missing."""
         self._check_parameters()
-        validate_data(checked := BaseEstimator(), X, skip_check_array=True)
+        note_columns(checked := BaseEstimator(), X)
         names = _names(checked)
         options = self._options(names)
         columns = columns_of(X, names)
@@ -189,7 +195,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         donors = NearestDonor(np.nanmean(rows, axis=0, keepdims=True)) if self.missing == "mean" else NearestDonor(rows)
         if left_out:
             warn(f"TableEncoder leaves out {_listed(left_out)}.", DataAdvice)
-        validate_data(self, X, skip_check_array=True, reset=True)
+        note_columns(self, X)
         self.encoders_, self.left_out_ = encoders, left_out
         self._donors_, self._container_, self._width_ = donors, container_of(X), [block.shape[1] for block in blocks]
         return rows
@@ -209,7 +215,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         self._check_parameters()
         X = as_table(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        require_columns_of_fit(self, X)
         names = _names(self)
         options = self._options(names)
         pairs = zip(columns_of(X, names), self.encoders_, strict=True)
@@ -237,7 +243,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, names = as_table(X), _names(self)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        require_columns_of_fit(self, X)
         options, found = self._options(names), np.zeros(X.shape[0], dtype=bool)
         for column, encoder in zip(columns_of(X, names), self.encoders_, strict=True):
             found |= has_unseen(column, encoder, options)
@@ -297,6 +303,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """The encoder of each column of the table, and the columns that it makes."""
         check_is_fitted(self)
         require_distinct_names(X, "X")
+        remedy = "Give the columns that transform returns in its order."
+        require_order(column_names(X), self.get_feature_names_out(), "X", remedy)
         rows = check_array(X, dtype=np.float64, input_name="X")
         ends = np.cumsum(self._width_)
         if rows.shape[1] != ends[-1]:

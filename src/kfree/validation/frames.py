@@ -1,5 +1,8 @@
 """Frames of pandas, polars and pyarrow: their columns by name, and those that hold no numbers."""
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
@@ -16,9 +19,44 @@ def column_names(X):
     return None if getattr(X, "columns", None) is None else list(X.columns)
 
 
+def note_columns(estimator: Any, X: Any) -> None:
+    """Publish how many columns X has, and their names if they are texts."""
+    validate_data(estimator, _with_names(X), skip_check_array=True)
+
+
 def require_names(X):
     """Raise if X has names of columns that could not be published; no fitted attribute is changed yet."""
-    validate_data(BaseEstimator(), X, skip_check_array=True)
+    note_columns(BaseEstimator(), X)
+
+
+def require_columns_of_fit(estimator: Any, X: Any) -> None:
+    """Raise unless X has the columns of the fit, by number and by name; warn if only one of both has names."""
+    validate_data(estimator, _with_names(X), skip_check_array=True, reset=False)
+
+
+def require_order(names, wanted, what, remedy):
+    """Raise if columns have the ``wanted`` names in another order, since they are taken by place.
+
+    Other names are no error: they may be those of another program for the same columns.
+    """
+    if names is None or wanted is None or list(names) == list(wanted):
+        return
+    if Counter(map(str, names)) == Counter(map(str, wanted)):
+        raise ValueError(f"the columns of {what} are {quoted(names)}, in another order than {quoted(wanted)}. {remedy}")
+
+
+def in_chunks(X):
+    """A record batch of pyarrow as a table, whose columns have other methods than its own; X as it is otherwise."""
+    if type(X).__name__ != "RecordBatch" or type(X).__module__.split(".")[0] != "pyarrow":
+        return X
+    import pyarrow as pa
+
+    return pa.Table.from_batches([X])
+
+
+def _with_names(X):
+    """X as scikit-learn knows the names of its columns: a Dask dataframe as a frame without its rows."""
+    return X._meta if hasattr(X, "__dask_graph__") and hasattr(X, "to_dask_array") else in_chunks(X)
 
 
 def require_computed(X):

@@ -6,9 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.printing import quoted
 from kfree.core.stats import Index
 from kfree.core.warning import warn
 from kfree.engines.local.grouped import numbered
+from kfree.validation.frames import column_names
 from kfree.validation.parameters import shown
 from kfree.validation.rows import validated_rows
 
@@ -27,6 +29,7 @@ def stacked(X: Any, groups: Any, estimator: Any) -> tuple[Any, NDArray[Any]]:
             "arrays, or one array X and groups with one name per row."
         )
     parts = [validated_rows(part, estimator) for part in X]
+    _require_same_names(X)
     widths = [part.shape[1] for part in parts]
     if len(set(widths)) > 1:
         odd = next(i for i, width in enumerate(widths) if width != widths[0])
@@ -37,6 +40,18 @@ def stacked(X: Any, groups: Any, estimator: Any) -> tuple[Any, NDArray[Any]]:
     sparse = any(map(sp.issparse, parts))
     joined = validated_rows(sp.vstack(parts, format="csr"), estimator) if sparse else np.concatenate(parts)
     return joined, np.repeat(np.arange(len(parts)), [part.shape[0] for part in parts])
+
+
+def _require_same_names(X: Any) -> None:
+    """Raise unless all frames of a list have the columns of the first one; arrays have no names."""
+    names = {place: found for place, part in enumerate(X) if (found := column_names(part)) is not None}
+    first = next(iter(names), 0)
+    odd = next((place for place, found in names.items() if found != names[first]), None)
+    if odd is not None:
+        raise ValueError(
+            f"frames in X have different columns: frame {first} has {quoted(names[first])}, frame {odd} has "
+            f"{quoted(names[odd])}; give all the same columns in the same order."
+        )
 
 
 def stacked_weights(sample_weight: Any, X: Any) -> Any:
@@ -66,6 +81,13 @@ def renumbered(names: NDArray[Any]) -> tuple[NDArray[Any], Index]:
 def is_list(X: Any) -> bool:
     """Whether X is a list of arrays, one per group."""
     return isinstance(X, list | tuple) and len(X) > 0 and all(_n_dimensions(part) == 2 for part in X)
+
+
+def with_columns(X: Any) -> Any:
+    """What has the columns of X: of a list of arrays the first frame, since arrays have no names."""
+    if not is_list(X):
+        return X
+    return next((part for part in X if column_names(part) is not None), X[0])
 
 
 def require_further(names: NDArray[Any], known: NDArray[Any]) -> None:

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics
 
-from kfree.core.frame import Frame
+from kfree.core.frame import Frame, require_differences
 from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats
 from kfree.engines.contract import generic_direction
@@ -38,7 +38,11 @@ def validated_kernel(
     if callable(name):
         return Kernel(name, dict(params or {}))
     # A constant added to all rows changes no distance, but loses digits if it is large.
-    frame = Frame.about(rows, weight) if name in _UNMOVED and not sp.issparse(rows) else None
+    frame = None
+    if name in _UNMOVED and sp.issparse(rows):
+        require_differences(rows)
+    elif name in _UNMOVED:
+        frame = Frame.about(rows, weight)
     if gamma is None and name == "rbf":
         gamma = scale_of(rows if frame is None else frame.inward(rows), weight)
     return Kernel(name, {"gamma": gamma, "degree": degree, "coef0": coef0}, frame)

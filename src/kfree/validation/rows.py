@@ -19,6 +19,7 @@ from kfree.validation.frames import (
     bad_values_error,
     column_names,
     columns_without_numbers,
+    in_chunks,
     require_distinct_names,
     require_no_rounding,
     require_table_of_numbers,
@@ -45,6 +46,7 @@ def validated_rows(X: Any, estimator: Any) -> Any:
             'DPMeans or KMeans with engine="gpu", or copy X to memory first, with X.cpu() or X.get().'
         )
     require_sound_array(X, "X")
+    X = in_chunks(X)
     require_table_of_numbers(X)
     require_no_rounding(X)
     columns = column_names(X)

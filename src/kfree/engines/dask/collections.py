@@ -24,11 +24,6 @@ def is_collection(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
-def columns_of(X: Any) -> Any:
-    """X, or an empty dataframe with the columns of a Dask dataframe."""
-    return X._meta if is_collection(X) and hasattr(X, "to_dask_array") else X
-
-
 @dataclass(frozen=True)
 class CollectionRows:
     """Rows of a Dask array ``X`` (n, d) with weights (n,) or None; all chunk sizes are known."""

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from kfree.core.frame import Frame
+from kfree.core.frame import Frame, require_differences
 from kfree.core.hashing import Fingerprints
 from kfree.core.masses import Masses
 from kfree.core.memory import require_memory
@@ -270,6 +270,8 @@ def open_rows_here(
 ) -> LocalRows:
     """Validated rows in memory; without a ``frame`` it is made from the rows."""
     if frame is None and (unit or sp.issparse(X)):
+        if not unit:
+            require_differences(X)
         frame = Frame.plain(X.shape[1], unit)
     frame = frame or centred_frame(LocalRows(name, X, weight, anchored_frame(X, weight), n_threads))
     return LocalRows(name, X, weight, frame, n_threads)
