@@ -23,7 +23,13 @@ X86_FLAGS = {
     "amx": AVX512 + " -mavx512vnni -mamx-tile -mamx-int8",
 }
 # Flag that /proc/cpuinfo shows where the kernel runs.
-CPU_FLAGS = {"avx2": "avx2", "avxvnni": "avx_vnni", "avx512": "avx512bw", "avx512vnni": "avx512_vnni", "amx": "amx_int8"}
+CPU_FLAGS = {
+    "avx2": "avx2",
+    "avxvnni": "avx_vnni",
+    "avx512": "avx512bw",
+    "avx512vnni": "avx512_vnni",
+    "amx": "amx_int8",
+}
 ON_ARM, ON_X86 = (platform.machine() in names for names in (("aarch64", "arm64"), ("x86_64", "AMD64")))
 
 
