@@ -169,8 +169,8 @@ def test_accumulate_approach_candidates_distances(case, rng):
         nearer = sq_dist.copy()
         passes.approach(rows, case.centres[7:8], n_threads, nearer)
         table = np.empty((N_ROWS, N_SITES))
-        # Few candidates; more than a panel of them; two that tie, so that no estimate can tell them apart.
-        lists = case.centres[20:28], case.centres, case.centres[[5, 3, 5]]
+        # Few candidates; more than a panel; after one that is far, some that tie, which no estimate tells apart.
+        lists = case.centres[20:28], case.centres, np.vstack([case.centres[:1] + 1e3, case.centres[[5, 3, 5]]])
         best = np.array([passes.best_candidate(rows, few.copy(), sq_dist, n_threads) for few in lists])
         passes.distances(rows, case.centres, n_threads, table)
         return *stats, nearer, best, table, rows.lengths
