@@ -8,6 +8,10 @@ from zlib import crc32
 
 # scikit-learn runs its array API checks only where SciPy was told so before its first import.
 os.environ["SCIPY_ARRAY_API"] = "1"
+# With a test on each processor, threads of BLAS wait for each other: small products take up to a hundred times as long.
+# Threads of OpenMP, which scikit-learn has, sleep while they wait.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["OMP_WAIT_POLICY"] = "passive"
 
 import numpy as np
 import pytest

@@ -26,8 +26,8 @@ MUTANTS = {
     ),
     "a row that gains by a candidate is left out": (
         "assign/seeding.cpp",
-        "may_gain[begin + i] |= !is_farther;",
-        "may_gain[begin + i] |= is_farther;",
+        "(is_nearer[0] | is_nearer[1]) != 0;",
+        "(is_nearer[0] | is_nearer[1]) == 0;",
         ("native/test_passes.py", "candidate"),
     ),
     "a box that does not grow with its sites": (

@@ -27,7 +27,7 @@ from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.explain.summary import Summary, exemplars_of
 from kfree.explain.view import confidence_of
 from kfree.validation import frames
-from kfree.validation.parameters import check, require_choice, require_share
+from kfree.validation.parameters import check, require_choice, require_false_alarms
 from kfree.validation.rows import validated_rows
 from kfree.validation.tensors import in_memory, is_on_device, placed_like
 
@@ -190,7 +190,7 @@ default="auto"
         usual. Of Gaussians, so does one of less than a quarter of the rows that is more than three times as wide as
         usual and lies around most of the other rows.
         """
-        require_share("false_alarms", false_alarms)
+        require_false_alarms(false_alarms)
         check_is_fitted(self)
         return placed_like(outlier_scores_of(self._distances(X), self._limits(false_alarms)), X)
 

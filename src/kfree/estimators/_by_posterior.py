@@ -38,6 +38,11 @@ def predict(self, X: Any, allow_new: bool = False) -> Labels:
     return or_new(self, self._model_.labels(data, self.engine, self.n_threads), X, allow_new)
 
 
+def distances_to_clusters(estimator, X):
+    """Distances of rows to all clusters, (n, k), as :meth:`outlier_score` compares them."""
+    return estimator._model_.distances(rows_like_those_of_fit(estimator, X))
+
+
 def rows_like_those_of_fit(estimator, X):
     """New rows in the coordinates of the fit."""
     check_is_fitted(estimator)

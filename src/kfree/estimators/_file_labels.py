@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.sites import Sites
-from kfree.engines.dask.rows import run_on_workers
+from kfree.engines.dask.rows import labels_on_workers
 from kfree.engines.files.source import Reading
 from kfree.estimators._places import bare, place_of, source_as_compared
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
@@ -28,7 +28,7 @@ def predict_files(model, rows, allow_new, out):
     begins = np.cumsum([0, *(file.n_rows for file in rows.files)]).tolist()
     calls = list(zip(begins[:-1], begins[1:], paths, strict=True))
     if model.engine == "dask":
-        found = run_on_workers("labels", labels_of_file, (bare(model), rows, allow_new), calls)
+        found = labels_on_workers(labels_of_file, (bare(model), rows, allow_new), calls)
     else:
         found = [labels_of_file((model, rows, allow_new), *call) for call in calls]
     return np.concatenate(found) if out is None else [str(path) for path in paths]
@@ -78,7 +78,7 @@ def require_columns(model, rows):
 def _labels(model, rows, begin, end, allow_new):
     """Labels of the rows ``begin`` … ``end`` − 1, a chunk at a time."""
     limits = model._limits(FALSE_ALARMS) if allow_new else None
-    for chunk in read_ahead(rows.chunks(begin, end, _chunk_rows(rows)), depth=1):
+    for chunk in read_ahead(rows.chunks(begin, end, _chunk_rows(rows))):
         labels = model._model_.labels(chunk.X, model.engine, model.n_threads)
         if limits is not None:
             parts = model._model_.distances(chunk.X, model.engine, model.n_threads)

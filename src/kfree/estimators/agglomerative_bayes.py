@@ -155,7 +155,7 @@ class AgglomerativeBayes(ClusterEstimator):
         self.random_state = random_state
 
     _constraints = CONSTRAINTS
-    predict = _by_posterior.predict
+    predict, _distances = _by_posterior.predict, _by_posterior.distances_to_clusters
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Grow the tree of the rows of X.
@@ -286,10 +286,6 @@ class AgglomerativeBayes(ClusterEstimator):
         if data.rows.shape[0] == len(self.labels_) and labels_of not in (None, digest_of(data.rows)):
             raise ValueError("X holds other rows than fit, and only rows of fit have a place in the tree; give these.")
         return _by_posterior.view_of(self, X, self.labels_)
-
-    def _distances(self, X):
-        data = _by_posterior.rows_like_those_of_fit(self, X)
-        return self._model_.distances(data)
 
     def __sklearn_tags__(self):
         return _by_posterior.posterior_tags(super().__sklearn_tags__(), self.model)

@@ -41,7 +41,7 @@ from kfree.validation.parameters import (
     choice,
     is_positive_number,
     random_generator,
-    require_share,
+    require_false_alarms,
     threads,
 )
 from kfree.validation.parameters import require as require_parameter
@@ -256,7 +256,7 @@ class AutoCluster(ClusterEstimator):
         -------
         scores : ndarray of shape (n_samples,)
         """
-        require_share("false_alarms", false_alarms)
+        require_false_alarms(false_alarms)
         ready = self._ready(X)
         return self.model_.outlier_score(ready, false_alarms)
 

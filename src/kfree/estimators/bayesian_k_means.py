@@ -206,7 +206,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         self.random_state = random_state
 
     _constraints = CONSTRAINTS
-    predict = _by_posterior.predict
+    predict, _distances = _by_posterior.predict, _by_posterior.distances_to_clusters
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -355,10 +355,6 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
     def _view(self, X):
         check_is_fitted(self)
         return _by_posterior.view_of(self, X, None if X is None else self.predict(X))
-
-    def _distances(self, X):
-        data = _by_posterior.rows_like_those_of_fit(self, X)
-        return self._model_.distances(data)
 
     def __sklearn_tags__(self):
         return _by_posterior.posterior_tags(super().__sklearn_tags__(), self.model)

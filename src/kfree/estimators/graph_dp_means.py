@@ -32,7 +32,7 @@ from kfree.validation.parameters import (
     count,
     is_auto,
     is_number,
-    require_share,
+    require_false_alarms,
     rule,
     shown,
     whole,
@@ -284,7 +284,7 @@ class GraphDPMeans(ClusterEstimator):
         scores : ndarray of shape (n_new,)
         """
         check_is_fitted(self)
-        require_share("false_alarms", false_alarms)
+        require_false_alarms(false_alarms)
         rows = self._links() if new_rows is None else validated_rows_of_nodes(new_rows, len(self.labels_))
         return node_scores(rows, self.labels_, self.shares_, false_alarms)
 

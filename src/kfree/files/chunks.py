@@ -128,12 +128,12 @@ def _require_weights(values: NDArray[Any], name: Column, path: str, first_row: i
         )
 
 
-def read_ahead(items: Generator[T, None, None], depth: int) -> Generator[T, None, None]:
-    """The same items, made by a thread that is at most ``depth`` items ahead.
+def read_ahead(items: Generator[T, None, None]) -> Generator[T, None, None]:
+    """The same items, made by a thread that is at most one item ahead.
 
     The thread ends when the items do, or when the iterator is closed; its errors are raised here.
     """
-    waiting: queue.Queue[Any] = queue.Queue(depth)
+    waiting: queue.Queue[Any] = queue.Queue(1)
     is_closed = threading.Event()
 
     def put(entry: tuple[str, Any]) -> None:

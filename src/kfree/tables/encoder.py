@@ -435,5 +435,5 @@ def _listed(left_out):
     return ", ".join(f"column {name!r} ({reason})" for name, reason in left_out.items())
 
 
-def _shortened(names, most=10):
-    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
+def _shortened(names):
+    return ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")

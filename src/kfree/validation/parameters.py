@@ -50,9 +50,9 @@ def whole(value: Any) -> Any:
     return None if value is None else int(value)
 
 
-def require_share(name: str, value: Any) -> None:
-    """Raise unless ``value`` is a share of the rows between 0 and 1."""
-    require(is_positive_number(value) and value < 1, name, value, "a share of rows between 0 and 1")
+def require_false_alarms(value: Any) -> None:
+    """Raise unless ``false_alarms`` is a share of the rows between 0 and 1."""
+    require(is_positive_number(value) and value < 1, "false_alarms", value, "a share of rows between 0 and 1")
 
 
 def random_generator(random_state: Any, if_none: int | None = None) -> np.random.RandomState:

@@ -185,12 +185,12 @@ class FilesOnWorkers(Workers):
         return shares(n_blocks, n_workers)
 
 
-def run_on_workers(name: str, function: Callable[..., Any], shared: Any, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """``function(shared, *args)`` for the arguments of all calls, on workers."""
+def labels_on_workers(function: Callable[..., Any], shared: Any, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """``function(shared, *args)``, which labels rows, for the arguments of all calls, on workers."""
     cluster = Cluster(current_client())
-    sent, key = cluster.sent(f"sent-to-{name}", shared), f"kfree-{name}-{token()}"
+    sent, key = cluster.sent("sent-to-labels", shared), f"kfree-labels-{token()}"
     futures = [cluster.submit(function, sent, *args, key=(key, number)) for number, args in enumerate(calls)]
-    return cluster.results(name, futures, n_bytes(shared))
+    return cluster.results("labels", futures, n_bytes(shared))
 
 
 # What runs on workers.

@@ -67,7 +67,7 @@ class StreamedRows(Rows):
 
     def _chunks(self) -> Iterator[Chunk]:
         """Chunks that are read while the last one is computed on; after each, the listener is told."""
-        chunks = read_ahead(self._source.chunks(self._begin, self._end, self._reading.chunk_rows), depth=1)
+        chunks = read_ahead(self._source.chunks(self._begin, self._end, self._reading.chunk_rows))
         try:
             for chunk in chunks:
                 self.repeats.see(chunk)

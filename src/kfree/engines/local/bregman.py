@@ -18,7 +18,7 @@ from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Mask, Stats, totals
 from kfree.engines.by_distances import ByDistances
-from kfree.engines.contract import Pass, Picks
+from kfree.engines.contract import Picks
 from kfree.engines.local.rows import LocalRows
 from kfree.engines.moves import until_at_rest
 from kfree.engines.questions import Copies
@@ -51,9 +51,7 @@ class BregmanRows(ByDistances, LocalRows):
                 is_far = self.row_weights() * sq_dist > lam
         return labels, sq_dist, self.sums_of(labels, sq_dist, len(sites.centres)), is_far
 
-    def nearest(self, sites: Sites) -> Pass:
-        labels, _, sums, _ = self.assign(sites, np.inf)
-        return self.passed(labels, sums.total(), sites.centres)
+    nearest = ByDistances.nearest  # by ``assign``, where LocalRows has a compiled pass
 
     def nearest_labels(self, sites: Sites, numbers: Labels) -> Labels:
         return numbers.take(self._nearest(sites.centres))
