@@ -52,6 +52,15 @@ def test_order_statistics_of_distances(rng, values, m):
         assert _core.median(some) == reference.median(some)
 
 
+@pytest.mark.parametrize("values", ["any", "ties", "a sample misleads"])
+@pytest.mark.parametrize("n", [9_000, 100_001])
+def test_a_median_of_many_values_is_that_of_all(rng, values, n):
+    some = rng.integers(9, size=n).astype(float) if values == "ties" else rng.exponential(size=n)
+    if values == "a sample misleads":
+        some[:: n // 4096 + 1] = 0.0
+    assert _core.median(some) == reference.median(some)
+
+
 @pytest.mark.parametrize("max_passes", [1, 3, 50])
 @pytest.mark.parametrize("k", [1, 4, 30])
 def test_k_means_in_one_call_is_the_loop_of_moves(rng, k, max_passes):
