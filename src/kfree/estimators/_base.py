@@ -285,7 +285,11 @@ def publish(estimator, X, attributes, columns=None):
     """
     for stale in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("__")]:
         delattr(estimator, stale)
-    validate_data(estimator, X if columns is None else columns, skip_check_array=True, reset=True)
+    table = X if columns is None else columns
+    if isinstance(table, np.ndarray) and table.ndim == 2:  # which has no names
+        estimator.n_features_in_ = table.shape[1]
+    else:
+        validate_data(estimator, table, skip_check_array=True, reset=True)
     for name, value in attributes.items():
         setattr(estimator, name, value)
     return remember(estimator, X)
