@@ -72,9 +72,9 @@ def test_a_median_of_many_values_is_that_of_all(rng, values, n):
 
 
 @pytest.mark.parametrize("max_passes", [1, 3, 50])
-@pytest.mark.parametrize("k", [1, 4, 30])
-def test_k_means_in_one_call_is_the_loop_of_moves(rng, k, max_passes):
-    X, weight = rng.normal(size=(200, 3)), rng.uniform(0.1, 10, size=200)
+@pytest.mark.parametrize(("k", "d"), [(1, 3), (4, 3), (30, 3), (30, 100)])  # the last one keeps bounds
+def test_k_means_in_one_call_is_the_loop_of_moves(rng, k, d, max_passes):
+    X, weight = rng.normal(size=(200, d)), rng.uniform(0.1, 10, size=200)
     objective, found = OBJECTIVES["euclidean"](0.0), {}
     for name in ("native", "reference"):
         rows = open_local(name, X, weight=weight)
