@@ -16,22 +16,32 @@ from kfree.search.loop import descend
 from kfree.search.path.cells import neighbours
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("n", "k", "d"), [(30, 2, 1), (300, 6, 2), (900, 5, 4)])
-def test_rows_between_centres(rng, n, k, d, weighted):
-    X, centres = rng.normal(size=(n, d)), rng.normal(size=(k, d))
-    sq_dist = ((centres[:, None] - X) ** 2).sum(axis=2)
-    weight = rng.choice([1e-12, 0.5, 3.0], size=n) if weighted else np.ones(n)
-    labels, n_found = sq_dist.argmin(axis=0), 0
-    for segment in neighbours(((centres[:, None] - centres) ** 2).sum(axis=2), 3):
-        way = segment.a, segment.b, segment.gap, segment.gap**2, segment.foot
-        if min(np.bincount(labels, minlength=k)[list(way[:2])]) < 2:
-            continue
-        found, expected = (code.between(sq_dist, labels, weight, *way, 0.7, 0.75, 1e-9) for code in (_core, reference))
-        np.testing.assert_array_equal(found[0], expected[0])
-        np.testing.assert_array_equal(found[1], expected[1])
-        n_found += len(found[0])
-    assert n_found > n / 3
+@pytest.mark.parametrize("kind", ["plain", "weighted", "on a lattice"])
+@pytest.mark.parametrize(("n", "k", "d"), [(30, 2, 1), (300, 6, 2), (900, 5, 4), (40, 12, 2)])
+def test_dips_between_centres(rng, n, k, d, kind):
+    X, training, centres = rng.normal(size=(n, d)), rng.normal(size=(n, d)), rng.normal(size=(k, d))
+    if kind == "on a lattice":  # where many rows are as near to one centre as to another
+        X, training, centres = (np.round(4 * some) for some in (X, training, centres))
+    ways = neighbours(((centres[:, None] - centres) ** 2).sum(axis=2), 3)
+    rows = [
+        part
+        for some in (X, training)
+        for part in (
+            ((centres[:, None] - some) ** 2).sum(axis=2),
+            rng.choice([1e-12, 0.5, 3.0], size=n) if kind == "weighted" else np.ones(n),
+        )
+    ]
+    excess, sigmas, variances = *np.empty((2, 2, 2, len(ways.gap))), []
+    for i, code in enumerate((_core, reference)):
+        middle = code.dips_in_the_middle(*rows[:2], *ways, 0.7, 0.25, 1e-9, excess[i, 0], sigmas[i, 0])
+        limits = 0.7, 0.75, 1e-9, np.linspace(-0.3, 0.3, 13), 0.125
+        somewhere = code.dips_somewhere(*rows, *ways, *limits, excess[i, 1], sigmas[i, 1])
+        variances.append((middle, somewhere))
+    assert variances[0] == variances[1]
+    np.testing.assert_array_equal(excess[0], excess[1])
+    np.testing.assert_array_equal(sigmas[0], sigmas[1])
+    assert np.isnan(sigmas).any() or k < 12  # some of many clusters have one row
+    assert (np.nan_to_num(excess) != 0).mean() > 0.25
 
 
 @pytest.mark.parametrize("m", [6, 40])
@@ -52,10 +62,19 @@ def test_order_statistics_of_distances(rng, values, m):
         assert _core.median(some) == reference.median(some)
 
 
+@pytest.mark.parametrize("values", ["any", "ties", "a sample misleads"])
+@pytest.mark.parametrize("n", [9_000, 100_001])
+def test_a_median_of_many_values_is_that_of_all(rng, values, n):
+    some = rng.integers(9, size=n).astype(float) if values == "ties" else rng.exponential(size=n)
+    if values == "a sample misleads":
+        some[:: n // 4096 + 1] = 0.0
+    assert _core.median(some) == reference.median(some)
+
+
 @pytest.mark.parametrize("max_passes", [1, 3, 50])
-@pytest.mark.parametrize("k", [1, 4, 30])
-def test_k_means_in_one_call_is_the_loop_of_moves(rng, k, max_passes):
-    X, weight = rng.normal(size=(200, 3)), rng.uniform(0.1, 10, size=200)
+@pytest.mark.parametrize(("k", "d"), [(1, 3), (4, 3), (30, 3), (30, 100)])  # the last one keeps bounds
+def test_k_means_in_one_call_is_the_loop_of_moves(rng, k, d, max_passes):
+    X, weight = rng.normal(size=(200, d)), rng.uniform(0.1, 10, size=200)
     objective, found = OBJECTIVES["euclidean"](0.0), {}
     for name in ("native", "reference"):
         rows = open_local(name, X, weight=weight)

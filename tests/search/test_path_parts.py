@@ -199,9 +199,12 @@ def test_many_centres_in_a_line_take_a_decomposition_of_their_columns_alone(rng,
 
 def test_neighbours_are_the_nearest_ones_once():
     sq_gap = EUCLIDEAN.sq_gaps(np.array([[0.0], [1.0], [5.0], [5.0], [9.0]]), slice(None))
-    assert [(one.a, one.b) for one in neighbours(sq_gap)] == [(0, 1), (2, 4)]  # centres that coincide are no pair
-    assert [(one.a, one.b) for one in neighbours(sq_gap, 2)] == [(0, 1), (0, 2), (1, 2), (1, 3), (2, 4), (3, 4)]
-    np.testing.assert_allclose(neighbours(sq_gap)[1].foot, [0, 0, 0, 0, 1])
+    ways = neighbours(sq_gap)
+    assert ways.pairs.tolist() == [[0, 1], [2, 4]]  # centres that coincide are no pair
+    assert ways.gap.tolist() == [1.0, 4.0]
+    np.testing.assert_allclose(ways.foot[1], [0, 0, 0, 0, 1])
+    assert neighbours(sq_gap, 2).pairs.tolist() == [[0, 1], [0, 2], [1, 2], [1, 3], [2, 4], [3, 4]]
+    assert neighbours(sq_gap[:1, :1]).pairs.shape == (0, 2)
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,11 @@ class Masses:
         """``of_blocks`` are sums in row order; ``of_rows(b)`` are the masses of the rows of block b."""
         self._of_rows, self._block = of_rows, block
         self._levels: list[Floats] = [of_blocks]
-        while len(self._levels[-1]) > 1:
-            masses = self._levels[-1]
-            pairs = np.zeros(len(masses) + len(masses) % 2)
-            pairs[: len(masses)] = masses
-            with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # the search finds out that costs overflow
+            while len(self._levels[-1]) > 1:
+                masses = self._levels[-1]
+                pairs = np.zeros(len(masses) + len(masses) % 2)
+                pairs[: len(masses)] = masses
                 self._levels.append(pairs[0::2] + pairs[1::2])
 
     @classmethod
@@ -45,15 +45,18 @@ class Masses:
     def total(self) -> float:
         return float(self._levels[-1][0])
 
-    def row_at(self, target: float) -> int:
-        """The row at which the running sum exceeds ``target``; a node without mass is not chosen unless all are."""
+    def rows_at(self, targets: list[float]) -> list[int]:
+        """The rows at which the running sum exceeds each target; a node without mass is not chosen unless all are."""
+        with np.errstate(over="ignore"):  # the search finds out that costs overflow
+            return [self._row_at(target) for target in targets]
+
+    def _row_at(self, target: float) -> int:
         index = 0
         for masses in self._levels[-2::-1]:
             index *= 2
             left, right = float(masses[index]), float(masses[index + 1]) if index + 1 < len(masses) else 0.0
             if not (target < left or not right > 0):
                 target, index = target - left, index + 1
-        with np.errstate(over="ignore"):  # the search finds out that costs overflow
-            cumulated = self._of_rows(index).cumsum()
+        cumulated = self._of_rows(index).cumsum()
         last_with_mass = int(cumulated.searchsorted(cumulated[-1]))
         return index * self._block + min(int(cumulated.searchsorted(target, side="right")), last_with_mass)

@@ -157,7 +157,7 @@ class Seeding:
         masses = self._passes.masses(self._saving()) if self._has_sites else self._weights()
         if not masses.total > 0:  # every row is at a site, so draws repeat rows
             masses = self._weights()
-        return self._points([masses.row_at(u * masses.total) for u in uniform.tolist()])
+        return self._points(masses.rows_at([u * masses.total for u in uniform.tolist()]))
 
     def best(self, candidates: Floats) -> int:
         """The candidate that would leave the smallest Σ weight·squared distance; the first one on ties."""

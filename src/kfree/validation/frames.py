@@ -21,7 +21,11 @@ def column_names(X):
 
 def note_columns(estimator: Any, X: Any) -> None:
     """Publish how many columns X has, and their names if they are texts."""
-    validate_data(estimator, _with_names(X), skip_check_array=True)
+    if isinstance(X, np.ndarray) and X.ndim == 2:  # has no names: scikit-learn takes a while to find that out
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+    else:
+        validate_data(estimator, _with_names(X), skip_check_array=True)
 
 
 def require_names(X):

@@ -24,17 +24,42 @@ struct Passed {
   }
 };
 
+// Up to so many products of coordinates, comparing all rows with all sites takes less time than keeping bounds.
+constexpr int64_t FEW_PRODUCTS = 1 << 19;
+
+// What `nearest` gives, on one thread. Returns the number of distances.
+int64_t nearest_of_all(const Rows& rows, const Sites& sites, Scratch& scratch, int32_t* label, double* sq_dist,
+                       StatsOut out) {
+  double second[TILE];
+  for (int64_t begin = 0; begin < rows.n; begin += TILE) {
+    const int n_rows = static_cast<int>(std::min<int64_t>(TILE, rows.n - begin));
+    rows.nearest({nullptr, begin}, n_rows, sites, sites.k, scratch, label + begin, sq_dist + begin, second);
+  }
+  Stats stats(rows, out, 1);
+  for (int64_t run = 0; run < stats.n_runs(); ++run) {
+    const int64_t first = stats.run_begin(run) * BLOCK, end = std::min(rows.n, stats.run_begin(run + 1) * BLOCK);
+    stats.add(run, {{nullptr, first}, end - first, label + first, sq_dist + first});
+  }
+  stats.finish();
+  return rows.n * sites.k;
+}
+
 }  // namespace
 
 Descent k_means(const Rows& rows, int64_t k, double* centres, const int64_t* uids, double penalty, int64_t max_passes,
                 int n_threads, Bounds& bounds, int32_t* label, double* sq_dist, StatsOut stats) {
   Descent descent;
   Passed old(rows, k), now(rows, k);
+  Scratch scratch;
+  const bool are_few = rows.n * k <= FEW_PRODUCTS / std::max<int64_t>(rows.d, 1);
   const auto pass = [&](Passed& state) {
     const Sites sites(state.centres.data(), k, rows.d, n_threads);
     const StatsOut out = {k, state.n.data(), state.sum.data(), state.sse.data()};
-    descent.n_distances += nearest(rows, sites, uids, std::numeric_limits<double>::infinity(), n_threads, bounds,
-                                   state.label.data(), state.sq_dist.data(), out, nullptr);
+    int32_t* labels = state.label.data();
+    double* sq_dists = state.sq_dist.data();
+    descent.n_distances += are_few ? nearest_of_all(rows, sites, scratch, labels, sq_dists, out)
+                                   : nearest(rows, sites, uids, std::numeric_limits<double>::infinity(), n_threads,
+                                             bounds, labels, sq_dists, out, nullptr);
     state.cost = exact_sum(state.sse.data(), k) + penalty;
     ++descent.n_passes;
   };

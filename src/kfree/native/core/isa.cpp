@@ -60,9 +60,7 @@ bool has_dot_products_of_bytes() {
 }
 #endif
 
-}  // namespace
-
-std::vector<InstructionSet> instruction_sets() {
+std::vector<InstructionSet> found_instruction_sets() {
   std::vector<InstructionSet> sets = {{"baseline", ranker_baseline}};
 #if defined(KFREE_X86)
   __builtin_cpu_init();
@@ -79,14 +77,21 @@ std::vector<InstructionSet> instruction_sets() {
   if (avx512vnni) sets.push_back({"avx512vnni", ranker_avx512vnni});
 #if defined(KFREE_AMX)
   static const Ranker ranker_amx = with_prefilter(ranker_avx512vnni, int8_amx);
-  static const bool amx = has_amx();
-  if (avx512vnni && amx) sets.push_back({"amx", ranker_amx});
+  if (avx512vnni && has_amx()) sets.push_back({"amx", ranker_amx});
 #endif
 #endif
 #endif
 #if defined(KFREE_DOTPROD)
   if (has_dot_products_of_bytes()) sets.push_back({"dotprod", ranker_dotprod});
 #endif
+  return sets;
+}
+
+}  // namespace
+
+const std::vector<InstructionSet>& instruction_sets() {
+  // A virtual machine takes microseconds to answer what its processor can do.
+  static const std::vector<InstructionSet> sets = found_instruction_sets();
   return sets;
 }
 

@@ -13,7 +13,7 @@ struct InstructionSet {
 };
 
 // Those that run here, slowest first.
-std::vector<InstructionSet> instruction_sets();
+const std::vector<InstructionSet>& instruction_sets();
 
 // The kernels of that name; throws std::invalid_argument if they do not run here.
 const Ranker& ranker_named(const std::string& name);

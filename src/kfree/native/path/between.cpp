@@ -9,29 +9,6 @@
 namespace kfree {
 namespace {
 
-// One end of a segment: the weight of its rows, and the sum of their weighted places along the line.
-struct End {
-  int64_t centre;
-  double mass, total;
-
-  End(const HeldOut& rows, int64_t centre, const std::vector<double>& along) : centre(centre) {
-    std::vector<double> weight, weighted;
-    for (int64_t i = 0; i < rows.n; ++i) {
-      if (rows.label[i] != centre) continue;
-      weight.push_back(rows.weight[i]);
-      weighted.push_back(rows.weight[i] * along[i]);
-    }
-    mass = numpy_sum(weight.data(), weight.size());
-    total = numpy_sum(weighted.data(), weighted.size());
-  }
-
-  // The mean place of the rows but one, which is not a number where the others are rounding.
-  double mean_without(const HeldOut& rows, int64_t i, double along, double least_share) const {
-    const double own = rows.label[i] == centre ? rows.weight[i] : 0.0, others = mass - own;
-    return others > least_share * mass ? (total - own * along) / others : std::numeric_limits<double>::quiet_NaN();
-  }
-};
-
 // Between the two values next to the share's place in their order.
 double quantile(std::vector<double>& value, double share) {
   const auto n = static_cast<int64_t>(value.size());
@@ -47,9 +24,10 @@ double quantile(std::vector<double>& value, double share) {
 // Whether a row is, for every other centre c, nearer to the point of the segment next to c than to c itself.
 bool in_cell(const HeldOut& rows, const Segment& segment, int64_t i) {
   const double sq_a = rows.sq_dist[segment.a * rows.n + i], sq_b = rows.sq_dist[segment.b * rows.n + i];
+  const double sq_gap = segment.gap * segment.gap;
   for (int64_t c = 0; c < rows.k; ++c) {
     const double foot = segment.foot[c];
-    const double to_foot = sq_a + foot * (sq_b - sq_a) - foot * (1.0 - foot) * segment.sq_gap;
+    const double to_foot = sq_a + foot * (sq_b - sq_a) - foot * (1.0 - foot) * sq_gap;
     if (c != segment.a && c != segment.b && !(to_foot <= rows.sq_dist[c * rows.n + i])) return false;
   }
   return true;
@@ -57,28 +35,81 @@ bool in_cell(const HeldOut& rows, const Segment& segment, int64_t i) {
 
 }  // namespace
 
-Between between(const HeldOut& rows, const Segment& segment, double share, double reach, double least_share) {
-  const double *sq_a = rows.sq_dist + segment.a * rows.n, *sq_b = rows.sq_dist + segment.b * rows.n;
-  std::vector<double> along(rows.n), sq_off(rows.n), of_ends;
-  for (int64_t i = 0; i < rows.n; ++i) {
-    along[i] = (sq_a[i] - sq_b[i]) / (2.0 * segment.gap);
-    sq_off[i] = (sq_a[i] + sq_b[i]) / 2.0 - segment.sq_gap / 4.0 - along[i] * along[i];
+// One end of a segment: the weight of its rows, and the sum of their weighted places along the line.
+struct RowsBetween::End {
+  int64_t centre;
+  double mass, total, least_mass, mean;
+
+  End(const RowsBetween& rows, int64_t centre) : centre(centre) {
+    std::vector<double> weight, weighted;
+    for (int64_t m = rows.begin_[centre]; m < rows.begin_[centre + 1]; ++m) {
+      const int64_t i = rows.member_[m];
+      weight.push_back(rows.rows_.weight[i]);
+      weighted.push_back(rows.rows_.weight[i] * rows.along_[i]);
+    }
+    mass = numpy_sum(weight.data(), weight.size());
+    total = numpy_sum(weighted.data(), weighted.size());
+    least_mass = rows.tube_.least_share * mass;
+    mean = mean_of(total, mass);
   }
-  for (int64_t i = 0; i < rows.n; ++i)
-    if (rows.label[i] == segment.a || rows.label[i] == segment.b) of_ends.push_back(sq_off[i]);
-  const double radius = quantile(of_ends, share) + 1e-9 * segment.sq_gap;
-  const End a(rows, segment.a, along), b(rows, segment.b, along);
-  Between found;
-  for (int64_t i = 0; i < rows.n; ++i) {
-    if (!(sq_off[i] <= radius)) continue;
-    const double from = a.mean_without(rows, i, along[i], least_share), to = b.mean_without(rows, i, along[i], least_share);
+
+  // The mean place of the rows but this one.
+  double mean_without(const RowsBetween& rows, int64_t i) const {
+    if (rows.label_[i] != centre) return mean;
+    const double own = rows.rows_.weight[i];
+    return mean_of(total - own * rows.along_[i], mass - own);
+  }
+
+ private:
+  // Not a number where the weight is rounding.
+  double mean_of(double sum, double of) const {
+    return of > least_mass ? sum / of : std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
+RowsBetween::RowsBetween(const HeldOut& rows, const Tube& tube)
+    : rows_(rows), tube_(tube), label_(rows.n), begin_(rows.k + 1), member_(rows.n), along_(rows.n), sq_off_(rows.n) {
+  std::vector<double> least(rows.sq_dist, rows.sq_dist + rows.n);
+  for (int64_t c = 1; c < rows.k; ++c)
+    for (int64_t i = 0; i < rows.n; ++i) {
+      const double sq_dist = rows.sq_dist[c * rows.n + i];
+      label_[i] = sq_dist < least[i] ? c : label_[i];
+      least[i] = sq_dist < least[i] ? sq_dist : least[i];
+    }
+  for (const int64_t c : label_) ++begin_[c + 1];
+  for (int64_t c = 0; c < rows.k; ++c) begin_[c + 1] += begin_[c];
+  std::vector<int64_t> next = begin_;
+  for (int64_t i = 0; i < rows.n; ++i) member_[next[label_[i]]++] = i;
+}
+
+bool RowsBetween::find(const Segment& segment) {
+  of_ends_.clear();
+  row.clear();
+  place.clear();
+  weight.clear();
+  for (const int64_t c : {segment.a, segment.b})
+    if (begin_[c + 1] - begin_[c] < 2) return false;
+  const double *sq_a = rows_.sq_dist + segment.a * rows_.n, *sq_b = rows_.sq_dist + segment.b * rows_.n;
+  const double sq_gap = segment.gap * segment.gap;
+  for (int64_t i = 0; i < rows_.n; ++i) {
+    along_[i] = (sq_a[i] - sq_b[i]) / (2.0 * segment.gap);
+    sq_off_[i] = (sq_a[i] + sq_b[i]) / 2.0 - sq_gap / 4.0 - along_[i] * along_[i];
+  }
+  for (const int64_t c : {segment.a, segment.b})
+    for (int64_t m = begin_[c]; m < begin_[c + 1]; ++m) of_ends_.push_back(sq_off_[member_[m]]);
+  const double radius = quantile(of_ends_, tube_.share) + 1e-9 * sq_gap;
+  const End a(*this, segment.a), b(*this, segment.b);
+  for (int64_t i = 0; i < rows_.n; ++i) {
+    if (!(sq_off_[i] <= radius)) continue;
+    const double from = a.mean_without(*this, i), to = b.mean_without(*this, i);
     if (!(to - from > 0.0)) continue;
-    const double place = (along[i] - (from + to) / 2.0) / (to - from);
-    if (!(std::fabs(place) < reach) || !in_cell(rows, segment, i)) continue;
-    found.row.push_back(i);
-    found.place.push_back(place);
+    const double at = (along_[i] - (from + to) / 2.0) / (to - from);
+    if (!(std::fabs(at) < tube_.reach) || !in_cell(rows_, segment, i)) continue;
+    row.push_back(i);
+    place.push_back(at);
+    weight.push_back(rows_.weight[i]);
   }
-  return found;
+  return true;
 }
 
 }  // namespace kfree

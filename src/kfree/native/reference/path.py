@@ -3,13 +3,84 @@
 import numpy as np
 
 
-def between(sq_dist, labels, weight, a, b, gap, sq_gap, foot, share, reach, least_share):
-    """The numbers and places of the rows near the way from centre a to centre b, which have two rows each at least.
+def dips_in_the_middle(sq_dist, weight, pairs, gap, foot, share, half, least_share, excess, sigmas):
+    """By how much the windows in the middle of ways between centres fall short of the geometric mean of the outer two.
 
-    in sq_dist (k, n), squared distances of rows to all centres; labels (n,), the nearest; weight (n,); foot (k,) says
-    for every centre which point of the way is next to it, from 0 at a to 1 at b. Rows lie within the tube that holds
-    the ``share`` of the rows of both clusters, within the cell of the way, and have places within ±``reach``.
+    in sq_dist (k, n), squared distances of rows to all centres; weight (n,); pairs (m, 2) of centres, gap (m,) how far
+    apart they are, and foot (m, k), for every centre c which point of the way is next to it, from 0 at the first to 1
+    at the second. Rows lie within the tube that holds the ``share`` of the rows of both clusters, within the cell of
+    the way, and in windows of half width ``half`` at its ends and in its middle.
+    out excess, sigmas (m,): the shortfalls, and in standard deviations; NaN where an end has fewer than two rows.
+    Returns the variance of the sum of all shortfalls.
     """
+    labels, influence = sq_dist.argmin(axis=0), np.zeros(len(weight))
+    for s in range(len(pairs)):
+        found = _between(sq_dist, labels, weight, pairs[s], gap[s], foot[s], share, 0.5 + half, least_share)
+        excess[s] = sigmas[s] = np.nan
+        if found is None:
+            continue
+        rows, place = found
+        at_left, at_middle, at_right = place < -half, np.abs(place) < half, place > half
+        left, middle, right = (weight[rows][window].sum() for window in (at_left, at_middle, at_right))
+        own = np.where(at_middle, -1.0, 0.0)
+        if left > 0 and right > 0:
+            own[at_left], own[at_right] = 0.5 * np.sqrt(right / left), 0.5 * np.sqrt(left / right)
+        _add(s, rows, weight[rows] * own, np.sqrt(left * right) - middle, influence, excess, sigmas)
+    return float((influence**2).sum())
+
+
+def dips_somewhere(
+    sq_dist,
+    weight,
+    training_sq_dist,
+    training_weight,
+    pairs,
+    gap,
+    foot,
+    share,
+    reach,
+    least_share,
+    places,
+    half,
+    excess,
+    sigmas,
+):
+    """By how much the emptiest windows between centres fall short of the emptier of those around the two.
+
+    The same arrays as above; for training rows, which say at which of ``places`` the emptiest window is, too.
+    """
+    labels, training_labels = sq_dist.argmin(axis=0), training_sq_dist.argmin(axis=0)
+    influence, limits = np.zeros(len(weight)), (share, reach, least_share)
+    for s in range(len(pairs)):
+        way = pairs[s], gap[s], foot[s]
+        found = _between(sq_dist, labels, weight, *way, *limits)
+        trained = _between(training_sq_dist, training_labels, training_weight, *way, *limits)
+        excess[s] = sigmas[s] = np.nan
+        if found is None or trained is None:
+            continue
+        mass = np.array([training_weight[trained[0]][np.abs(trained[1] - at) < half].sum() for at in places])
+        lowest = np.flatnonzero(mass == mass.min())
+        rows, place = found
+        windows = [np.abs(place - at) < half for at in (-0.5, places[lowest[len(lowest) // 2]], 0.5)]
+        left, middle, right = (weight[rows][window].sum() for window in windows)
+        end = windows[0] if left <= right else windows[2]
+        own = weight[rows] * (end.astype(float) - windows[1])
+        _add(s, rows, own, min(left, right) - middle, influence, excess, sigmas)
+    return float((influence**2).sum())
+
+
+def _add(s, rows, own, shortfall, influence, excess, sigmas):
+    """The shortfall of one way, and the part of its rows in the sum of all."""
+    influence[rows] += own
+    excess[s], sigmas[s] = shortfall, shortfall / np.sqrt(1 + (own**2).sum())
+
+
+def _between(sq_dist, labels, weight, pair, gap, foot, share, reach, least_share):
+    """The numbers and places of the rows near a way, those within ±``reach``; None where an end has fewer than two."""
+    a, b = pair
+    if min((labels == a).sum(), (labels == b).sum()) < 2:
+        return None
+    sq_gap = gap * gap
     along = (sq_dist[a] - sq_dist[b]) / (2 * gap)
     sq_off = (sq_dist[a] + sq_dist[b]) / 2 - sq_gap / 4 - along**2
     radius = _quantile(sq_off[(labels == a) | (labels == b)], share) + 1e-9 * sq_gap

@@ -55,7 +55,7 @@ class DenseRows final : public Rows {
   }
 
   void sq_dist_panel(const Scratch& scratch, const Sites& sites, int64_t p, double* sq_dist) const override {
-    exact::sq_dist_panel(scratch.z.data(), sites.panel(p), d, sq_dist);
+    ranker_.dense.sq_dist_panel(scratch.z.data(), sites.panel(p), d, sq_dist);
   }
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,

@@ -219,6 +219,17 @@ void sq_dists_in_any_order(const double* z, int64_t d, const double* centre, con
   if (j < n) sq_dists_of<1>(z, d, centre, some + j, sq_dist + j);
 }
 
+void sq_dist_panel(const double* z, const double* panel, int64_t d, double* sq_dist) {
+  constexpr int W = WIDEST, VECTORS = PANEL / W;
+  Doubles<W> sum[VECTORS] = {};
+  for (int64_t t = 0; t < d; ++t)
+    for (int v = 0; v < VECTORS; ++v) {
+      const Doubles<W> gap = z[t] - loaded<W>(panel + t * PANEL + v * W);
+      sum[v] += gap * gap;
+    }
+  for (int v = 0; v < VECTORS; ++v) store<W>(sq_dist + v * W, sum[v]);
+}
+
 int decide(const RankedTile& ranked, int n_rows, double* error, int64_t* decided, double* second_sq_dist) {
   constexpr int W = WIDEST;
   typedef typename VectorOf<int64_t, W>::type Mask;
@@ -361,6 +372,6 @@ constexpr DenseLoops<T> LOOPS = {copy<T>, add<T>, sq_dists<T>, set_row<T>, add_r
 
 // Constants are not seen outside unless they are declared so.
 extern const DenseKernels KFREE_DENSE;
-const DenseKernels KFREE_DENSE = {decide, sq_dists_in_any_order, LOOPS<float>, LOOPS<double>};
+const DenseKernels KFREE_DENSE = {decide, sq_dists_in_any_order, sq_dist_panel, LOOPS<float>, LOOPS<double>};
 
 }  // namespace kfree

@@ -54,6 +54,8 @@ struct DenseKernels {
   // centre (·, d), some (n,); out sq_dist (n,)
   void (*sq_dists_in_any_order)(const double* z, int64_t d, const double* centre, const int32_t* some, int n,
                                 double* sq_dist);
+  // exact::sq_dist_panel: as many sites at a time as a register has lanes.
+  void (*sq_dist_panel)(const double* z, const double* panel, int64_t d, double* sq_dist);
   DenseLoops<float> loops32;
   DenseLoops<double> loops64;
 };

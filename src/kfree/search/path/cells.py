@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from kfree.core.spaces import EUCLIDEAN, Space, spanned
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Index
 
 
-@dataclass(frozen=True)
-class Segment:
-    """The way from centre ``a`` to centre ``b``, which is ``gap`` long.
+class Ways(NamedTuple):
+    """The ways between ``pairs`` (m, 2) of centres, which are ``gap`` (m,) long.
 
-    ``foot`` (k,) says for every centre c which point of the way is next to it, from 0 at a to 1 at b.
+    ``foot`` (m, k) says for every centre c which point of a way is next to it, from 0 at the first of the pair to 1 at
+    the second.
     """
 
-    a: int
-    b: int
-    gap: float
+    pairs: Index
+    gap: Floats
     foot: Floats
 
 
-def neighbours(sq_gap: Floats, n_nearest: int = 1) -> list[Segment]:
+def neighbours(sq_gap: Floats, n_nearest: int = 1) -> Ways:
     """Each centre with its nearest ones, every pair once, given squared distances between all centres (k, k)."""
+    k = len(sq_gap)
     apart = sq_gap.copy()
     np.fill_diagonal(apart, np.inf)
-    nearest = np.argsort(apart, axis=1, kind="stable")[:, : min(n_nearest, len(sq_gap) - 1)]
-    pairs = sorted({(min(a, b), max(a, b)) for a, row in enumerate(nearest.tolist()) for b in row})
-    apart_pairs = [pair for pair in pairs if sq_gap[pair] > 0]
-    if not apart_pairs:
-        return []
-    first, second = np.array(apart_pairs).T
+    nearest = np.argsort(apart, axis=1, kind="stable")[:, : min(n_nearest, k - 1)]
+    one = np.arange(k)[:, None]
+    first, second = np.divmod(np.unique(np.minimum(one, nearest) * k + np.maximum(one, nearest)), k)
     own = sq_gap[first, second]
-    feet = np.clip((sq_gap[first] - sq_gap[second] + own[:, None]) / (2 * own)[:, None], 0, 1)
-    ways = zip(apart_pairs, np.sqrt(own).tolist(), feet, strict=True)
-    return [Segment(a, b, gap, foot) for (a, b), gap, foot in ways]
+    first, second, own = first[own > 0], second[own > 0], own[own > 0]
+    foot = np.clip((sq_gap[first] - sq_gap[second] + own[:, None]) / (2 * own)[:, None], 0, 1)
+    return Ways(np.column_stack([first, second]), np.sqrt(own), foot)
 
 
 def span_of(centres: Floats, sq_gap: Floats, space: Space) -> Floats | None:

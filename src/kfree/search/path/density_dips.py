@@ -6,6 +6,10 @@ geometric mean of what lies in equal windows around the two. Between clusters it
 
 Skewed and heavy-tailed densities are not log-concave, but still unimodal: no window between two centres holds less
 than the emptier of the windows around the two. Between clusters some window does.
+
+Rows are placed between the means of the rows of both ends. Centres lie too far apart for rows that they were not fitted
+to, the more so the more columns there are. A row is left out of the mean that it is compared with; otherwise it would
+shift the window to itself.
 """
 
 from __future__ import annotations
@@ -20,14 +24,22 @@ import numpy as np
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
+from kfree.native.implementations import implementation
 from kfree.search.path.cells import neighbours, off_span, span_of
-from kfree.search.path.windows import Between, RowDistances, emptiest, too_few_in_the_middle, too_few_somewhere
 
 # Standard deviations that are enough to believe in dips: data without clusters show them once in 4,000 times.
 # So many are enough for a step that is wide: once in a hundred times.
 ENOUGH, ENOUGH_IF_WIDE = 3.5, 2.33
 # A pair whose middle is fuller than log-concavity needs by so many standard deviations has no dip.
 REFUTED = -2.0
+# The windows are as wide as half the way between the centres, so that the three do not overlap. So far from the middle
+# rows may lie.
+_HALF_WINDOW = 0.25
+_REACH = 0.5 + _HALF_WINDOW
+# At least this share of the weight of a cluster must lie with other rows for a mean of those to be known.
+_LEAST_SHARE = 1e-9
+# Places between two centres where the emptiest window is sought, and its half width: narrow, to find a narrow dip.
+_PLACES, _HALF_NARROW = np.linspace(-0.3, 0.3, 13), 0.125
 
 
 class Look(NamedTuple):
@@ -104,32 +116,22 @@ def unimodality(trials: list[Trial], space: Space, look: Look) -> float:
     total = _Sum()
     for trial in trials:
         lines = _Lines(trial, space)
-        training = lines.rows_of(trial.training)
-        for segment in neighbours(lines.sq_gap, look.n_nearest):
-            between, placed = lines.rows.between(segment, look.tube), training.between(segment, look.tube)
-            if between is not None and placed is not None:
-                total.add(lines.rows, between, too_few_somewhere(between, emptiest(placed)))
-        total.close()
+        total.add(*lines.dips_somewhere(look, trial.training))
     return total.z if total.sigmas else math.inf
 
 
 def _seen(trials: list[_Lines], look: Look) -> DensityDips:
     """What one look shows."""
-    total, unknown = _Sum(), False
+    total = _Sum()
     for trial in trials:
-        for segment in neighbours(trial.sq_gap, look.n_nearest):
-            between = trial.rows.between(segment, look.tube)
-            unknown |= between is None
-            if between is not None:
-                total.add(trial.rows, between, too_few_in_the_middle(between))
-        total.close()
+        total.add(*trial.dips_in_the_middle(look))
     sigmas = total.sigmas
     if not sigmas:
         return DensityDips(0.0, 0.0)
     return DensityDips(
         float(np.mean(np.array(sigmas) > 0)),
         total.z,
-        -math.inf if unknown else min(sigmas),
+        -math.inf if total.has_unknown else min(sigmas),
         len(sigmas),
         sum(sigma <= REFUTED for sigma in sigmas),
         look,
@@ -140,43 +142,54 @@ class _Lines:
     """A trial's centres, and the distances of its rows to them."""
 
     def __init__(self, trial: Trial, space: Space):
-        self._centres, self.sq_gap = trial.centres, space.sq_gaps(trial.centres, slice(None))
-        self._span = span_of(trial.centres, self.sq_gap, space)
-        self.rows = self.rows_of(trial.held_out)
+        self._centres, self._sq_gap = trial.centres, space.sq_gaps(trial.centres, slice(None))
+        self._span = span_of(trial.centres, self._sq_gap, space)
+        self._passes = implementation(trial.held_out.name, "path")
+        self._rows = self._placed(trial.held_out)
 
-    def rows_of(self, rows: MemoryRows) -> RowDistances:
+    def dips_in_the_middle(self, look: Look) -> tuple[Floats, Floats, float]:
+        """Per pair of neighbours by how much the middle falls short, and in sigma; and the variance of the sum."""
+        ways = neighbours(self._sq_gap, look.n_nearest)
+        excess, sigmas = np.empty((2, len(ways.gap)))
+        limits = look.tube, _HALF_WINDOW, _LEAST_SHARE
+        return excess, sigmas, self._passes.dips_in_the_middle(*self._rows, *ways, *limits, excess, sigmas)
+
+    def dips_somewhere(self, look: Look, training: MemoryRows) -> tuple[Floats, Floats, float]:
+        """The same for the emptiest place, which training rows say."""
+        ways = neighbours(self._sq_gap, look.n_nearest)
+        excess, sigmas = np.empty((2, len(ways.gap)))
+        rows, limits = (*self._rows, *self._placed(training)), (look.tube, _REACH, _LEAST_SHARE, _PLACES, _HALF_NARROW)
+        return excess, sigmas, self._passes.dips_somewhere(*rows, *ways, *limits, excess, sigmas)
+
+    def _placed(self, rows: MemoryRows) -> tuple[Floats, Floats]:
+        """Squared distances to all centres (k, n), what lies off their span left out, and weights of mean one."""
         sq_dist = rows.sq_distances(self._centres)
         if self._span is not None:
-            sq_dist -= off_span(sq_dist, self.sq_gap, self._span)[:, None]
-        return RowDistances.of(sq_dist, rows.row_weights(), rows.name)
+            sq_dist -= off_span(sq_dist, self._sq_gap, self._span)[:, None]
+        weight = rows.row_weights()
+        return np.ascontiguousarray(sq_dist.T), weight / np.mean(weight)
 
 
 @dataclass
 class _Sum:
     """By how much windows fall short of what a density without clusters has in them, over all pairs.
 
-    A row takes part in several pairs, so the variance of the sum is computed row by row.
+    ``has_unknown`` says that an end of some pair had too few rows.
     """
 
     sigmas: list[float] = field(default_factory=list)
+    has_unknown: bool = False
     _excess: float = 0.0
     _variance: float = 1.0
-    _influence: Floats | None = None
 
-    def add(self, rows: RowDistances, between: Between, found: tuple[float, Floats]) -> None:
-        excess, influence = found
-        own = between.weight * influence
-        self._excess += excess
-        self.sigmas.append(excess / math.sqrt(1 + (own**2).sum()))
-        if self._influence is None:
-            self._influence = np.zeros(len(rows.weight))
-        self._influence[between.rows] += own
-
-    def close(self) -> None:
-        """The rows of one trial are done."""
-        if self._influence is not None:
-            self._variance += float((self._influence**2).sum())
-            self._influence = None
+    def add(self, excess: Floats, sigmas: Floats, variance: float) -> None:
+        """The pairs of one trial."""
+        known = ~np.isnan(sigmas)
+        self.sigmas += sigmas[known].tolist()
+        self.has_unknown |= not known.all()
+        for one in excess[known].tolist():
+            self._excess += one
+        self._variance += variance
 
     @property
     def z(self) -> float:

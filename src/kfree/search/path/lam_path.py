@@ -57,14 +57,15 @@ def lam_path(
     rows are far from all others, a second staircase is computed without these. ``_replaces`` says whether it is used.
     Directions are judged by comparison with surrogates as well, which sees more clusters than steps that are tested.
     """
-    tell("micro-clusters", 0.0)
-    sample = sample_of(rows, objective, rng)
-    found = _tested(rows, sample, objective, rng, max_k, tell)
-    if not objective.of_directions or not FEWEST_COLUMNS <= rows.n_features <= MOST_COLUMNS:
-        return found
-    tell("comparison with surrogates", 0.9)
-    kept = sample if found.kept is None else found.kept
-    return found._replace(staircase=_compared(found.staircase, rows, kept, objective, rng, max_k))
+    with one_blas_thread():  # starting others takes longer than most products here
+        tell("micro-clusters", 0.0)
+        sample = sample_of(rows, objective, rng)
+        found = _tested(rows, sample, objective, rng, max_k, tell)
+        if not objective.of_directions or not FEWEST_COLUMNS <= rows.n_features <= MOST_COLUMNS:
+            return found
+        tell("comparison with surrogates", 0.9)
+        kept = sample if found.kept is None else found.kept
+        return found._replace(staircase=_compared(found.staircase, rows, kept, objective, rng, max_k))
 
 
 def _compared(
@@ -78,8 +79,7 @@ def _compared(
     """The path with the number of clusters by which rows differ most from surrogates, made longer if need be."""
     some, suggested = sample.rows(np.arange(min(sample.n_rows, MOST_ROWS))), path.suggest().k
     seeded = np.random.default_rng(rng.randint(2**31))
-    with one_blas_thread():
-        steps = judged_steps(some, path.is_sure, seeded).up_to(max_k)
+    steps = judged_steps(some, path.is_sure, seeded).up_to(max_k)
     k = steps.choose(suggested)
     if k > len(path):
         path = staircase_to(rows, objective, rng, k)
