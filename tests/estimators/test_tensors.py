@@ -42,6 +42,16 @@ def test_a_tensor_is_clustered_as_an_array_is(X, dtype):
     assert model.inertia_ == other.inertia_
 
 
+@runs
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64])
+def test_centres_and_weights_may_be_tensors_too(X, dtype):
+    tensor = torch.from_numpy(X) if IS_INTERPRETED else torch.from_numpy(X).cuda()
+    init, weight = torch.tensor([[0, 1], [9, 0], [1, 9]], dtype=dtype), torch.arange(36).to(dtype)
+    model = KMeans(3, init=init.to(tensor.device), engine="gpu").fit(tensor, sample_weight=weight.to(tensor.device))
+    other = KMeans(3, init=init.double().numpy()).fit(X, sample_weight=weight.double().numpy())
+    np.testing.assert_array_equal(model.cluster_centers_, other.cluster_centers_)
+
+
 @needs_gpu
 def test_labels_are_where_the_rows_are(X):
     tensor = torch.from_numpy(X).cuda()

@@ -14,6 +14,7 @@ from kfree.validation.parameters import shown
 
 def column_names(X):
     """The names of the columns of a frame, or None for anything else."""
+    require_computed(X)  # a frame that is not computed yet would read its file to name its columns
     if hasattr(X, "schema") and hasattr(X, "column"):  # pyarrow, whose ``columns`` are the values
         return list(X.schema.names)
     return None if getattr(X, "columns", None) is None else list(X.columns)

@@ -25,7 +25,7 @@ from kfree.validation.frames import (
     require_table_of_numbers,
 )
 from kfree.validation.parameters import require_threads, shown
-from kfree.validation.tensors import is_on_device, is_tensor, validated_tensor
+from kfree.validation.tensors import is_on_device, is_tensor, numbers_of, validated_tensor
 
 # Rows per block when searching for bad values, which bounds the memory.
 _ROWS_AT_ONCE = 65536
@@ -114,8 +114,7 @@ def validated_weights(sample_weight: Any, n_rows: int, all_may_be_zero: bool = F
     """Weights as contiguous float64, or None where all rows count once."""
     if sample_weight is None:
         return None
-    if is_on_device(sample_weight):
-        sample_weight = sample_weight.cpu() if hasattr(sample_weight, "cpu") else sample_weight.get()
+    sample_weight = numbers_of(sample_weight)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
     require_sound_array(sample_weight, "sample_weight")
@@ -165,6 +164,7 @@ def validated_weights(sample_weight: Any, n_rows: int, all_may_be_zero: bool = F
 
 def validated_centres(init: Any, n_features: int) -> Floats:
     """Starting centres as a (k, d) float64 array."""
+    init = numbers_of(init)
     require_sound_array(init, "init")
     require_distinct_names(init, "init")
     try:

@@ -70,6 +70,15 @@ def in_memory(rows: Any, index: Any = None) -> Any:
     return in_memory(rows[torch.from_numpy(np.ascontiguousarray(index)).to(rows.device)])
 
 
+def numbers_of(values: Any) -> Any:
+    """A tensor of weights or centres as an array of NumPy, which has no bfloat16; anything else as it is."""
+    if not is_tensor(values):
+        return values
+    if not hasattr(values, "cpu"):
+        return values.get()
+    return in_memory(values.float() if str(values.dtype) == "torch.bfloat16" else values)
+
+
 def placed_like(labels: Any, X: Any) -> Any:
     """Labels on the device where X is, by the same library, else in memory."""
     if not is_on_device(X):
