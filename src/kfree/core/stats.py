@@ -36,6 +36,12 @@ def totals(labels: Labels | Index, values: Floats, n_clusters: int = 0) -> Float
     return np.bincount(labels, values, n_clusters).astype(np.float64, copy=False)
 
 
+def means(sums: Floats, n: Floats) -> Floats:
+    """Means (…, d) of clusters from their sums and weights; zero where there are no rows."""
+    found: Floats = sums / np.where(n > 0, n, 1.0)[..., None]
+    return found
+
+
 def members_of(labels: Index | Labels, n_clusters: int) -> list[Index]:
     """The rows of each of the clusters 0 … ``n_clusters`` − 1, in order.
 
@@ -75,6 +81,11 @@ class Stats:
         """``used`` of rows in groups."""
         assert self.used is not None  # as rows in groups have it
         return self.used
+
+    @property
+    def mean(self) -> Floats:
+        """Means of the clusters, zero where there are no rows."""
+        return means(self.sum, self.n)
 
     @property
     def n_local(self) -> int:
@@ -146,7 +157,7 @@ class GaussianStats:
     @property
     def mean(self) -> Floats:
         """Means of the clusters, zero where there are no rows."""
-        return self.sum / np.where(self.n > 0, self.n, 1.0)[..., None]
+        return means(self.sum, self.n)
 
     def copy(self) -> Self:
         return type(self)(self.n.copy(), self.sum.copy(), self.scatter.copy())

@@ -42,7 +42,7 @@ class BregmanObjective(DPMeansObjective):
 
         One cluster gives (k,), several (number, k). The change of J is this − lam. The same for (a, b) as for (b, a).
         """
-        means = self.divergence.clipped(stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None])
+        means = self.divergence.clipped(stats.mean)
         return self.divergence.joining(stats.n[clusters, None], means[clusters, None], stats.n, means)
 
 

@@ -54,7 +54,7 @@ class DPMeansObjective:
         One cluster gives (k,), several (number, k). The change of J is this − lam. The same for (a, b) as for (b, a),
         bit by bit.
         """
-        n, means = stats.n, stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
+        n, means = stats.n, stats.mean
         both = n + n[clusters, None]
         shared = n * n[clusters, None] / np.where(both > 0, both, 1.0)
         costs: Floats = shared * self.space.sq_gaps(means, clusters)

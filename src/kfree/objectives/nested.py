@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from kfree.core.stats import Floats, Labels, exact_sum, totals
+from kfree.core.stats import Floats, Labels, exact_sum, means, totals
 
 # The parent of each node of a level, for every level but the coarsest; the finest level comes first.
 Parents = tuple[Labels, ...]
@@ -207,7 +207,7 @@ def summed(values: Floats, parent: Labels, n_parents: int) -> Floats:
 def gathered(points: Floats, weight: Floats, parent: Labels, n_parents: int = 0) -> tuple[Floats, Floats]:
     """Weight and mean of the points of each parent; the mean is zero where there is no weight."""
     n = totals(parent, weight, n_parents)
-    return n, summed(weight[:, None] * points, parent, len(n)) / np.where(n > 0, n, 1.0)[:, None]
+    return n, means(summed(weight[:, None] * points, parent, len(n)), n)
 
 
 NESTED_OBJECTIVES = {"euclidean": NestedObjective, "cosine": CosineNestedObjective}

@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 
 from kfree.core.rules import QuadraticRule
-from kfree.core.stats import Floats, GaussianStats, Index, Labels, totals
+from kfree.core.stats import Floats, GaussianStats, Index, Labels, means, totals
 from kfree.engines.cost_rules.labelled import LabelledRows, halves_along
 from kfree.native.threads import thread_count
 
@@ -50,7 +50,7 @@ class GaussianRows(LabelledRows[GaussianStats]):
             return self._unweighted(self._z, labels, n_clusters)
         n = totals(labels, self.weight, n_clusters)
         total = self._unweighted(self._z * self.weight[:, None], labels, n_clusters).sum
-        mean = total / np.where(n > 0, n, 1.0)[:, None]
+        mean = means(total, n)
         # The compiled sums are about the mean of √w·(x − mean), which is not zero.
         scaled = self._unweighted(np.sqrt(self.weight)[:, None] * (self._z - mean[labels]), labels, n_clusters)
         shift = scaled.n[:, None, None] * (scaled.mean[:, :, None] * scaled.mean[:, None, :])

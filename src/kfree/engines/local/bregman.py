@@ -16,7 +16,7 @@ from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels, Mask, Stats, totals
+from kfree.core.stats import Floats, Index, Labels, Mask, Stats, means, totals
 from kfree.engines.by_distances import ByDistances
 from kfree.engines.contract import Picks
 from kfree.engines.local.rows import LocalRows
@@ -133,9 +133,9 @@ class BregmanRows(ByDistances, LocalRows):
         here, x, w = labels[row], self._dense(np.array([row]))[0], self.weights(np.array([row]))[0]
         if not n[here] > w:
             return False
-        means = self._divergence.clipped(sums / np.where(n > 0, n, 1.0)[:, None])
-        saved = float(self._divergence.leaving(w, x, n[here], means[here]))
-        joining = self._divergence.joining(w, x, n, means)
+        centres = self._divergence.clipped(means(sums, n))
+        saved = float(self._divergence.leaving(w, x, n[here], centres[here]))
+        joining = self._divergence.joining(w, x, n, centres)
         joining[(n == 0) | (np.arange(len(n)) == here)] = np.inf
         there = int(joining.argmin())
         if not saved - joining[there] > least_gain:
@@ -151,8 +151,8 @@ class BregmanRows(ByDistances, LocalRows):
         gain, w = np.zeros(len(rows)), self.weights(rows)
         for part in blocks(len(rows), self.n_features):
             n, sums = stats.n[own[part]], stats.sum[own[part]]
-            means = self._divergence.clipped(sums / n[:, None])
-            gain[part] = self._divergence.leaving(w[part], self._dense(rows[part]), n, means)
+            centres = self._divergence.clipped(sums / n[:, None])
+            gain[part] = self._divergence.leaving(w[part], self._dense(rows[part]), n, centres)
         gain[~(stats.n[own] > w)] = 0.0
         return gain
 
@@ -160,8 +160,8 @@ class BregmanRows(ByDistances, LocalRows):
         cost, w = np.empty(len(rows)), self.weights(rows)
         for part in blocks(len(rows), self.n_features):
             n, sums = stats.n[others[part]], stats.sum[others[part]]
-            means = self._divergence.clipped(sums / np.where(n > 0, n, 1.0)[:, None])
-            cost[part] = self._divergence.joining(w[part], self._dense(rows[part]), n, means)
+            centres = self._divergence.clipped(means(sums, n))
+            cost[part] = self._divergence.joining(w[part], self._dense(rows[part]), n, centres)
         return np.where(stats.n[others] > 0, cost, np.inf)
 
     def _nearest(self, centres: Floats) -> Labels:
@@ -173,8 +173,8 @@ class BregmanRows(ByDistances, LocalRows):
 
     def _to_both(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Floats, Floats]:
         """Divergences to both sites of each row's pair, which a step along an axis may have led out of the domain."""
-        means = np.repeat((pairs[0::2] + pairs[1::2]) / 2, 2, axis=0)
-        inside = self._divergence.inside(pairs, means)
+        middles = np.repeat((pairs[0::2] + pairs[1::2]) / 2, 2, axis=0)
+        inside = self._divergence.inside(pairs, middles)
         first, second = (self.distances_to_own(rows, 2 * pair + side, inside) for side in (0, 1))
         return first, second
 

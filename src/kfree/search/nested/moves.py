@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Floats, Index, Stats, means
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
@@ -91,7 +91,7 @@ def _merged(state: NestedState, pairs: list[tuple[int, int]], objective: NestedO
     n, total = np.zeros(len(target)), np.zeros_like(state.stats.sum)
     np.add.at(n, target, state.stats.n)
     np.add.at(total, target, state.stats.sum)
-    mean = total / np.where(n > 0, n, 1.0)[:, None]
+    mean = means(total, n)
     scatter = np.bincount(target, state.scatter + state.stats.n * sq_gaps(state.mean, mean[target]), len(target))
     tree = state.tree.kept(alive)
     return planned(state.sites.kept(alive), n[alive], mean[alive], scatter[alive], tree.parents, objective)
@@ -226,5 +226,5 @@ def _parents_centres(state: NestedState | Plan) -> Floats:
 
 def _about_means(stats: Stats, sites: Floats) -> tuple[Floats, Floats, Floats]:
     """Weight, scatter and mean of clusters, whose statistics are about ``sites``."""
-    mean = stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
+    mean = stats.mean
     return stats.n, np.maximum(stats.sse - stats.n * sq_gaps(mean, sites), 0.0), mean
