@@ -115,3 +115,16 @@ def test_a_fit_that_ends_too_early_says_so(rng):
 def test_too_large_numbers_are_refused():
     with pytest.raises(ValueError, match="overflow"):
         HardHDP(lam_local=1.0, lam_global=2.0).fit(X * 1e200, groups=GROUPS)
+
+
+@pytest.mark.parametrize("mixed", [[1, "1"], ("1", 1), ["a", 2.5], ["a", np.nan]])
+def test_names_of_groups_of_two_types_are_not_made_one(mixed, rng):
+    """NumPy would make texts of all, and one group of 1 and "1"."""
+    with pytest.raises(ValueError, match=r"groups holds texts and other names, such as (1|2\.5|nan); give all"):
+        HardHDP().fit(rng.normal(size=(20, 2)), groups=type(mixed)(list(mixed) * 10))
+
+
+def test_masked_names_of_groups_are_refused(rng):
+    names = np.ma.masked_array(np.arange(20) % 2, mask=np.arange(20) == 3)
+    with pytest.raises(ValueError, match=r"groups is a masked array with 1 masked value"):
+        HardHDP().fit(rng.normal(size=(20, 2)), groups=names)

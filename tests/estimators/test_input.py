@@ -1,5 +1,7 @@
 """What goes in: parameters that are refused by name, and odd data that must work. Malformed rows: test_malformed.py."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -287,3 +289,16 @@ def test_more_values_than_fit_in_31_bits():
     assert model.n_clusters_ == 2
     assert np.flatnonzero(model.labels_).tolist() == [len(X) - 1]
     np.testing.assert_array_equal(model.predict(X[-5:]), model.labels_[-5:])
+
+
+def test_values_and_weights_that_are_lists_are_named():
+    lists = pd.DataFrame({"a": [1.0, 2.0], "b": [[1, 2], [3, 4]]})
+    with pytest.raises(ValueError, match=r"X holds lists or arrays as values in 1 column\(s\): 'b'"):
+        DPMeans().fit(lists)
+    dates = pd.DataFrame({"a": [1.0, 2.0], "b": [datetime.date(2024, 1, 1)] * 2})
+    with pytest.raises(TypeError, match=r"holds no numbers in 1 column\(s\): 'b'"):
+        DPMeans().fit(dates)
+    with pytest.raises(ValueError, match="sample_weight holds lists"):
+        DPMeans().fit(np.eye(3), sample_weight=[[1], [2, 3], 1])
+    with pytest.raises(ValueError, match="sample_weight has 0 values for 3 rows of X"):
+        DPMeans().fit(np.eye(3), sample_weight=[])

@@ -12,7 +12,7 @@ from kfree.core.warning import warn
 from kfree.engines.local.grouped import numbered
 from kfree.validation.frames import column_names
 from kfree.validation.parameters import shown
-from kfree.validation.rows import validated_rows
+from kfree.validation.rows import require_sound_array, validated_rows
 
 
 def stacked(X: Any, groups: Any, estimator: Any) -> tuple[Any, NDArray[Any]]:
@@ -133,7 +133,12 @@ def _validated(groups: Any, n_rows: int) -> NDArray[Any]:
     """One name per row, none of them missing."""
     if isinstance(groups, str | bytes) or not hasattr(groups, "__len__"):
         raise ValueError(f"groups={groups!r} is not allowed; give the name or number of its group for every row of X.")
+    require_sound_array(groups, "groups")
     names = np.asarray(groups)
+    if names.dtype.kind == "U" and isinstance(groups, list | tuple):
+        other = next((name for name in groups if not isinstance(name, str)), None)
+        if other is not None:  # which NumPy would make a text, so that 1 and "1" were one group
+            raise ValueError(f"groups holds texts and other names, such as {other!r}; give all of one type.")
     if names.ndim != 1 or len(names) != n_rows:
         raise ValueError(
             f"groups has shape {names.shape} for {n_rows} rows of X; give one name or number per row, equal within a "

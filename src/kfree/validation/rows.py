@@ -90,6 +90,10 @@ def _converted(X: Any, estimator: Any) -> Any:
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise ValueError(f"rows of X differ in length ({error}); give rows of as many numbers each.") from error
+        if "array element with a sequence" in str(error):
+            raise ValueError(
+                f"X holds lists or arrays as values{columns_without_numbers(X)} ({error}); give one number per value."
+            ) from error
         if "could not convert" not in str(error):
             raise
         raise ValueError(
@@ -100,7 +104,8 @@ def _converted(X: Any, estimator: Any) -> Any:
         if "float()" not in str(error) and "Cannot cast" not in str(error):
             raise
         raise TypeError(
-            f"X is a {type(X).__name__} that holds no numbers ({error}); give an array or a frame."
+            f"X is a {type(X).__name__} that holds no numbers{columns_without_numbers(X)} ({error}); give an array or a"
+            " frame of numbers."
         ) from error
 
 
@@ -125,7 +130,11 @@ def validated_weights(sample_weight: Any, n_rows: int, all_may_be_zero: bool = F
     _require_real(sample_weight, "sample_weight")
     settings = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False, "input_name": "sample_weight"}
     try:
-        weight = np.ascontiguousarray(check_array(sample_weight, **settings))
+        weight = np.ascontiguousarray(check_array(sample_weight, ensure_min_samples=0, **settings))
+    except ValueError as error:
+        if "array element with a sequence" not in str(error):
+            raise
+        raise ValueError(f"sample_weight holds lists ({error}); give one number per row of X.") from error
     except OverflowError as error:
         raise ValueError(f"sample_weight holds numbers that float64 cannot hold ({error}).") from error
     except TypeError as error:
