@@ -298,6 +298,15 @@ def test_what_would_be_ignored_in_silence(given, options, told):
         kfree.cluster(table, k=2, **{"missing": "drop" if given is not MASKED else None} | options)
 
 
+@pytest.mark.parametrize("values", [np.ones(30), pd.Series(np.ones(30)), [1.0] * 30, 3])
+def test_values_in_place_of_the_name_of_a_column(values):
+    frame = pd.DataFrame(MASKED.data, columns=["a", "b"])
+    with pytest.raises(TypeError, match=r"weight is a \w+; give the name of a column, and numbers.* as sample_weight"):
+        kfree.cluster(frame, weight=values)
+    with pytest.raises(TypeError, match=r"id is a \w+; give the name of a column\."):
+        kfree.cluster(frame, id=values)
+
+
 def test_one_weight_for_all_rows_where_some_are_left_out():
     frame = pd.DataFrame({"a": [np.nan, *range(29)], "b": np.arange(30.0) % 7})
     made = kfree.cluster(frame, k=2, sample_weight=2, missing="drop")

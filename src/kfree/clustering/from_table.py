@@ -117,6 +117,10 @@ def cluster(
         columns, prepare, metric = _places(geo, columns, prepare, metric)
     fitting = FitOptions(model, k, lam, metric, memory, n_threads, random_state)
     others = {parameter: name for parameter, name in (("id", id), ("weight", weight)) if name is not None}
+    for parameter, name in others.items():
+        if not isinstance(name, str):
+            numbers = ", and numbers, one per row, as sample_weight" * (parameter == "weight")
+            raise TypeError(f"{parameter} is a {type(name).__name__}; give the name of a column{numbers}.")
     text = TextOptions.of(
         delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
     )
