@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from kfree import AutoCluster, DPMeans, TableEncoder, lambda_path
 from kfree.report import embedded, page, steps, write_report
@@ -216,3 +217,11 @@ def test_the_map_of_clusters_in_few_columns_is_about_these():
     assert [name.partition(" (")[0] for name in names[:2]] == ["direction 1 in 3 columns", "direction 2 in 3 columns"]
     unit = AutoCluster(metric="cosine").fit(X)
     assert chosen_data(unit, X)["points"]["axes"][0]["name"].startswith("direction 1 (")
+
+
+def test_sparse_rows_are_refused_by_name_and_dense_ones_taken(tmp_path, rng):
+    X = np.eye(3)[np.arange(60) % 3] * 9 + rng.random((60, 3))
+    model = DPMeans(lam=30.0).fit(sp.csr_array(X))
+    with pytest.raises(TypeError, match=r"X is sparse, and a page takes dense rows only. Use X.toarray\(\)"):
+        write_report(tmp_path / "page.html", model, sp.csr_array(X))
+    write_report(tmp_path / "page.html", model, X)

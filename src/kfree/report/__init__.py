@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from kfree.core.replacing import replacing
 from kfree.estimators._base import column_names
@@ -82,6 +83,8 @@ def write_report(
 
 def _with_rows(model, X, feature_names, encoder):
     """The model without names of columns, the rows of X as an array, and the names for the page."""
+    if sp.issparse(X):
+        raise TypeError("X is sparse, and a page takes dense rows only. Use X.toarray(), if that fits in memory.")
     require_columns_of_fit(model, X)
     if feature_names is None and encoder is None:
         feature_names = column_names(X, model)
