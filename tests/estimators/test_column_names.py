@@ -16,6 +16,7 @@ from kfree import (
     AutoCluster,
     BayesianKMeans,
     DPMeans,
+    GraphDPMeans,
     HardHDP,
     KernelDPMeans,
     KMeans,
@@ -135,3 +136,14 @@ def test_rows_are_decoded_by_the_order_of_their_columns(kind, frame):
             decode(FRAMES[kind](rows[sorted(rows)]))
     unnamed = rows.set_axis(range(rows.shape[1]), axis=1)
     np.testing.assert_array_equal(encoder.in_units(unnamed), encoder.in_units(rows))
+
+
+def test_a_matrix_of_links_has_rows_and_columns_in_one_order():
+    """Links between other nodes would be made of it."""
+    links = np.kron(np.eye(3), np.ones((4, 4))) - np.eye(12)
+    names = [f"node {j}" for j in range(12)]
+    frame = pd.DataFrame(links, index=names, columns=names)
+    assert GraphDPMeans().fit(frame).n_clusters_ == 3
+    assert GraphDPMeans().fit(frame.reset_index(drop=True)).n_clusters_ == 3
+    with pytest.raises(ValueError, match="the columns of the graph are 'node 11', .*in the order of its rows"):
+        GraphDPMeans().fit(frame[names[::-1]])

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_array
 from kfree.core.sparse import held, require_structure
 from kfree.core.stats import LEAST_WEIGHT
 from kfree.core.warning import warn
+from kfree.validation.frames import require_order
 from kfree.validation.rows import require_sound_array
 
 _ACCEPTED = (
@@ -61,6 +62,8 @@ def _from_arrays(A):
         # Rows of the types that the columns have, which an array of all of them would not keep.
         columns = [column.tolist() for column in _columns(A)] if hasattr(A, "columns") else A.T.tolist()
         return _from_edges(list(zip(*columns, strict=True)))
+    if hasattr(A, "index") and hasattr(A, "columns"):  # a frame of pandas, whose rows have names too
+        require_order(list(A.columns), list(A.index), "the graph", "Give them in the order of its rows.")
     array = _numeric(A, "the graph")
     if array.ndim == 2 and array.shape[1] in (2, 3) and array.shape[0] != array.shape[1]:
         return _from_edges(array)
