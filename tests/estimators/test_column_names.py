@@ -147,3 +147,17 @@ def test_a_matrix_of_links_has_rows_and_columns_in_one_order():
     assert GraphDPMeans().fit(frame.reset_index(drop=True)).n_clusters_ == 3
     with pytest.raises(ValueError, match="the columns of the graph are 'node 11', .*in the order of its rows"):
         GraphDPMeans().fit(frame[names[::-1]])
+
+
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])
+def test_links_of_new_nodes_have_the_order_of_the_graph(frame_of):
+    """Without a word they were links with other nodes."""
+    links, names = np.kron(np.eye(2), np.ones((4, 4))) - np.eye(8), list("abcdefgh")
+    frame = frame_of(dict(zip(names, links, strict=True)))
+    model = GraphDPMeans().fit(frame)
+    assert model.node_names_.tolist() == names
+    assert model.predict_nodes(frame[:3]).tolist() == model.labels_[:3].tolist()
+    with pytest.raises(ValueError, match="the columns of new_rows are 'h', .*in the order of node_names_"):
+        model.predict_nodes(frame[names[::-1]])
+    with pytest.raises(ValueError, match="in the order of node_names_"):
+        model.outlier_score(frame[names[::-1]])

@@ -129,7 +129,8 @@ class GraphDPMeans(ClusterEstimator):
     path_ : CutStaircase or None
         The staircase that ``lam="auto"`` chose from, where ``target_k`` was not given.
     node_names_ : ndarray of shape (n_nodes,)
-        The nodes in the order of ``labels_``: as networkx, igraph or the list of edges names them, else 0, 1, …
+        The nodes in the order of ``labels_``: as networkx, igraph, the list of edges or the
+        columns of a matrix in a data frame name them, else 0, 1, …
     adjacency_ : csr_array of shape (n_nodes, n_nodes)
         The symmetric adjacency matrix that was used.
     n_iter_ : int
@@ -252,7 +253,7 @@ class GraphDPMeans(ClusterEstimator):
             −1 for a node without links.
         """
         check_is_fitted(self)
-        rows = validated_rows_of_nodes(new_rows, len(self.labels_))
+        rows = validated_rows_of_nodes(new_rows, self.node_names_)
         members = sp.csr_array((np.ones(len(self.labels_)), (np.arange(len(self.labels_)), self.labels_)))
         links = (rows @ members).toarray()
         rises, alone = self._objective_.joining_deltas(self._clusters_, links)
@@ -285,7 +286,7 @@ class GraphDPMeans(ClusterEstimator):
         """
         check_is_fitted(self)
         require_false_alarms(false_alarms)
-        rows = self._links() if new_rows is None else validated_rows_of_nodes(new_rows, len(self.labels_))
+        rows = self._links() if new_rows is None else validated_rows_of_nodes(new_rows, self.node_names_)
         return node_scores(rows, self.labels_, self.shares_, false_alarms)
 
     def _view(self, A):

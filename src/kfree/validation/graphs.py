@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array
 from kfree.core.sparse import held, require_structure
 from kfree.core.stats import LEAST_WEIGHT
 from kfree.core.warning import warn
-from kfree.validation.frames import require_order
+from kfree.validation.frames import column_names, require_order
 from kfree.validation.rows import require_sound_array
 
 _ACCEPTED = (
@@ -32,9 +32,11 @@ def validated_graph(A):
     return _symmetric(adjacency), names
 
 
-def validated_rows_of_nodes(rows, n_nodes):
-    """Links of new nodes with the ``n_nodes`` of the fit, as CSR of shape (new, n_nodes)."""
+def validated_rows_of_nodes(rows, names):
+    """Links of new nodes with those of the fit, which have ``names`` (n_nodes,), as CSR of shape (new, n_nodes)."""
     require_sound_array(rows, "new_rows")
+    require_order(column_names(rows), names, "new_rows", "Give them in the order of node_names_.")
+    n_nodes = len(names)
     if sp.issparse(rows):
         rows = held(rows)
         require_structure(rows, "new_rows")
@@ -68,12 +70,14 @@ def _from_arrays(A):
     if array.ndim == 2 and array.shape[1] in (2, 3) and array.shape[0] != array.shape[1]:
         return _from_edges(array)
     _require_square(array.shape)
+    names = column_names(A)
     if len(array) in (2, 3) and (array < 0).any():
         raise ValueError(
             f"the graph of shape {array.shape} was read as an adjacency matrix, which has no values below 0. If its "
             "rows are edges, name nodes by texts or by numbers ≥ 0, or add a third or fourth edge."
         )
-    return sp.csr_array(array), np.arange(len(array))
+    are_texts = names is not None and all(isinstance(name, str) for name in names)
+    return sp.csr_array(array), np.asarray(names) if are_texts else np.arange(len(array))
 
 
 def _is_table_of_edges(A):
