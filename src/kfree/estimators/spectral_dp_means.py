@@ -24,6 +24,7 @@ from kfree.explain.advice import warn_out_of_reach
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.explain.view import view_by_distances
 from kfree.models.embedding import EmbeddingModel, clustered, placed, seen, spreads_of, warn_about
+from kfree.native.threads import one_blas_thread
 from kfree.spectral.affinity import Affinity, Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.counts import Certificate
 from kfree.spectral.spectrum import above, at_widest_step, of_number
@@ -225,8 +226,9 @@ class SpectralDPMeans(ClusterEstimator):
         affinity = self._affinity(name, seen(rows, frame), weight)
         normalised = AFFINITIES[name] if self.normalize is None else self.normalize
         rng = random_generator(self.random_state, if_none=0)
-        matrix, degrees = affinity.matrix(normalised, rng, weight)
-        spectrum = self._spectrum(matrix, normalised)
+        with one_blas_thread():  # of 3,000 rows, two threads take the same time and twice that of processors
+            matrix, degrees = affinity.matrix(normalised, rng, weight)
+            spectrum = self._spectrum(matrix, normalised)
         warn_about(spectrum, matrix, self.target_k)
         # Eigenvectors of repeated rows: each of w equal rows has 1/√w of the entry.
         vectors = spectrum.vectors if weight is None else spectrum.vectors / np.sqrt(weight)[:, None]
