@@ -295,3 +295,14 @@ def test_levels_that_make_up_a_cluster_are_told_by_their_shares(rng):
     assert "plan=p3 100 % (others 0 %)" in str(summary).splitlines()[5]
     assert "inf" not in str(summary)
     assert "plan=p4" not in str(summary).splitlines()[5]
+
+
+def test_an_encoder_of_another_order_of_columns_is_refused():
+    """Means of one column were told in the name and unit of the other."""
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"height": [1.6, 1.7, 1.8, 1.9] * 5, "income": [100, 220, 310, 90] * 5})
+    encoder = TableEncoder().set_output(transform="pandas").fit(table)
+    model = KMeans(2, random_state=0).fit(encoder.transform(table))
+    other = TableEncoder().fit(table[["income", "height"]])
+    with pytest.raises(ValueError, match="in another order than .*Give the encoder that made X"):
+        model.summary(encoder.transform(table), encoder=other)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.divergences import DIVERGENCES, require_domain
+from kfree.core.names import require_order
 from kfree.core.sphere import require_degrees, require_latitude_first, unit_vectors
 from kfree.engines.dask.cluster import current_client
 from kfree.engines.dask.collections import CollectionRows, is_collection
@@ -18,7 +19,7 @@ from kfree.estimators._places import journal_of, place_of, source_as_compared
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
-from kfree.validation.frames import column_names, require_names, require_order
+from kfree.validation.frames import column_names, require_names
 from kfree.validation.parameters import check, memory_limit, require
 from kfree.validation.rows import validated_centres, validated_rows, validated_weights
 from kfree.validation.tensors import in_memory

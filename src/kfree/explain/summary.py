@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kfree.core.blocks import row_blocks
 from kfree.core.marks import OPTIONAL
+from kfree.core.names import require_order
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Labels
 from kfree.explain import render
@@ -138,6 +139,7 @@ def summary_of(
     """
     if feature_names is None and view.columns is not None and encoder is not None:
         feature_names = encoder.get_feature_names_out()
+        require_order(view.names, feature_names, "X", "Give the encoder that made X.")
     features = _features_of(view, _names(view, feature_names), parent, encoder)
     exemplars = exemplars_of(view)
     spreads, places = spreads_of(view), places_of(view)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from kfree import saving
 from kfree.core.fields import ColumnNames, Count, NumberOfColumns
 from kfree.core.marks import require as require_field
+from kfree.core.names import require_order
 from kfree.core.printing import printable
 from kfree.core.progress import tell
 from kfree.core.warning import warn
@@ -34,7 +35,6 @@ from kfree.validation.frames import (
     note_columns,
     require_columns_of_fit,
     require_distinct_names,
-    require_order,
 )
 from kfree.validation.parameters import is_positive_number, require, require_choice, require_count
 

@@ -1,6 +1,5 @@
 """Frames of pandas, polars and pyarrow: their columns by name, and those that hold no numbers."""
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -37,17 +36,6 @@ def require_names(X):
 def require_columns_of_fit(estimator: Any, X: Any) -> None:
     """Raise unless X has the columns of the fit, by number and by name; warn if only one of both has names."""
     validate_data(estimator, _with_names(X), skip_check_array=True, reset=False)
-
-
-def require_order(names, wanted, what, remedy):
-    """Raise if columns have the ``wanted`` names in another order, since they are taken by place.
-
-    Other names are no error: they may be those of another program for the same columns.
-    """
-    if names is None or wanted is None or list(names) == list(wanted):
-        return
-    if Counter(map(str, names)) == Counter(map(str, wanted)):
-        raise ValueError(f"the columns of {what} are {quoted(names)}, in another order than {quoted(wanted)}. {remedy}")
 
 
 def in_chunks(X):

@@ -6,10 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from kfree.core.names import require_order
 from kfree.core.sparse import held, require_structure
 from kfree.core.stats import LEAST_WEIGHT
 from kfree.core.warning import warn
-from kfree.validation.frames import column_names, require_order
+from kfree.validation.frames import column_names
 from kfree.validation.rows import require_sound_array
 
 _ACCEPTED = (
