@@ -57,7 +57,7 @@ def compiled(compiler, name, folder, kernel_options, options=()):
     # Only kernels are compiled for their instruction set: what surrounds them must run anywhere.
     compile_one(HERE / "int8_kernels.cpp", name, [])
     compile_one(source, name, kernel_options)
-    if name == "amx":  # leaves rows of few columns to this one
+    if name == "amx":  # names this one for rows of few columns
         compile_one(source, "avx512vnni", X86_FLAGS["avx512vnni"].split())
     program = folder / name
     subprocess.run([compiler, *objects, "-o", program], check=True)

@@ -129,8 +129,8 @@ class GraphDPMeans(ClusterEstimator):
     path_ : CutStaircase or None
         The staircase that ``lam="auto"`` chose from, where ``target_k`` was not given.
     node_names_ : ndarray of shape (n_nodes,)
-        The nodes in the order of ``labels_``: as networkx, igraph, the list of edges or the
-        columns of a matrix in a data frame name them, else 0, 1, …
+        The nodes in the order of ``labels_``: as networkx, igraph, the list of edges or the columns of a frame
+        that holds a matrix name them, else 0, 1, …
     adjacency_ : csr_array of shape (n_nodes, n_nodes)
         The symmetric adjacency matrix that was used.
     n_iter_ : int

@@ -25,10 +25,12 @@ class DenseRows final : public Rows {
           for (int64_t t = 0; t < d; ++t) visit(t, static_cast<double>(X[row * row_stride + t * column_stride]));
         });
       });
-    if (ranker_.int8 && plain32())
-      quantizer_.emplace(*this, *ranker_.int8, anchor_.data(), shift_.data());
-    else if (ranker_.int8)
-      quantizer_.emplace(*this, *ranker_.int8);
+    if (!ranker_.int8) return;
+    const Int8Kernel& int8 = ranker_.int8->for_rows_of(d);
+    if (plain32())
+      quantizer_.emplace(*this, int8, anchor_.data(), shift_.data());
+    else
+      quantizer_.emplace(*this, int8);
   }
 
   bool has_coordinates() const override { return true; }

@@ -18,19 +18,20 @@ struct Int8Kernel {
   // Sites lie in panels of `panel`, four coordinates of each together. Bytes q are at most `largest` in size; those of
   // rows are stored as q + bias, those of sites as −q.
   int panel, largest, bias;
-  // From so many columns on, these are taken 64 at a time, before that four at a time.
-  int64_t matrix_columns;
+  // So many columns are taken at once.
+  int columns;
+  // For rows of fewer columns than `narrow_below`, the kernel that takes less time; null where there is no other.
+  const Int8Kernel* narrow;
+  int64_t narrow_below;
   // The prefilter pays from so many columns on, d, and from least_sites + least_values / d sites on: what it adds to each
   // row outweighs what it saves for each site, the more so the fewer the columns. benchmarks/choices.py measures it.
   int64_t least_columns, least_sites, least_values;
   // From so many columns on, and up to so many panels, `rank` leaves all scores to `list`: computing them again would take
   // longer than storing them, and those of a tile stay in a second-level cache.
   int64_t scored_columns, scored_panels;
+  const Int8Kernel& for_rows_of(int64_t d) const { return narrow && d < narrow_below ? *narrow : *this; }
   // How many columns d coordinates take up. Those of sites that are added are zero.
-  int64_t padded(int64_t d) const {
-    const int64_t part = d >= matrix_columns ? 64 : 4;
-    return (d + part - 1) / part * part;
-  }
+  int64_t padded(int64_t d) const { return (d + columns - 1) / columns * columns; }
   // How many values `rank` leaves.
   int64_t n_left(int64_t d, int64_t n_panels) const {
     return TILE * n_panels * (d >= scored_columns && n_panels <= scored_panels ? panel : 1);

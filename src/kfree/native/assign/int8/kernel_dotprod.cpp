@@ -329,6 +329,6 @@ void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
 
 }  // namespace
 
-const Int8Kernel int8_dotprod = {INT8_PANEL, LARGEST, 0, INT64_MAX, 12, 12, 800, 0, 0, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
+const Int8Kernel int8_dotprod = {INT8_PANEL, LARGEST, 0, 4, nullptr, 0, 12, 12, 800, 0, 0, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
 
 }  // namespace kfree

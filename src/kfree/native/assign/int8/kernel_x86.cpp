@@ -55,20 +55,9 @@ void finish(const Leaders& row, int16_t* best, int16_t* second, int32_t* index) 
   *second = next < seconds[winner] ? next : seconds[winner];
 }
 
-#if defined(__AMX_INT8__)
-// Rows of few columns are left to this kernel of VNNI.
-template <int SHIFT, int WIDTH>
-constexpr int which() { return WIDTH == 16 ? Int8Kernel::FOR_SIXTEEN : SHIFT - LEAST_SHIFT; }
-#endif
-
 template <int SHIFT, int WIDTH = 0>
 void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels, const int32_t* half_norm,
           int64_t n_panels, int16_t* best, int16_t* second, int32_t* index, int16_t* lowest) {
-#if defined(__AMX_INT8__)
-  if (d < MATRIX_COLUMNS)
-    return int8_avx512vnni.rank[which<SHIFT, WIDTH>()](q, stride, n_rows, d, panels, half_norm, n_panels, best, second,
-                                                       index, lowest);
-#endif
   const bool leaves_scores = d >= SCORED_COLUMNS && n_panels <= SCORED_PANELS;
   const Products products(d);
   const Register worst = spread16(HIGHEST_SCORE);
@@ -107,11 +96,6 @@ template <int SHIFT, int WIDTH = 0>
 void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels, const int32_t* half_norm,
           int64_t n_panels, const int16_t* limit, const int32_t* place, const int16_t* lowest, int32_t* candidate,
           int32_t* n_candidates) {
-#if defined(__AMX_INT8__)
-  if (d < MATRIX_COLUMNS)
-    return int8_avx512vnni.list[which<SHIFT, WIDTH>()](q, stride, n_rows, d, panels, half_norm, n_panels, limit, place,
-                                                       lowest, candidate, n_candidates);
-#endif
   if (d >= SCORED_COLUMNS && n_panels <= SCORED_PANELS) {
     for (int r = 0; r < n_rows; ++r) {
       n_candidates[r] = 0;
@@ -193,7 +177,7 @@ float quantize(const float* z, const float* centre, int64_t d, float step, int8_
 }  // namespace
 
 const Int8Kernel KFREE_INT8_KERNEL = {
-    PANEL_SITES,   LARGEST,  BIAS,    MATRIX_COLUMNS, 16, 64, 3500, SCORED_COLUMNS,
-    SCORED_PANELS, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
+    PANEL_SITES,    LARGEST,       BIAS,     COLUMNS,              NARROW,              NARROW_BELOW, 16, 64, 3500,
+    SCORED_COLUMNS, SCORED_PANELS, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
 
 }  // namespace kfree

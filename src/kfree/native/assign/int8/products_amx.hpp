@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 
+#include "assign/int8/kernel.hpp"
 #include "assign/int8/registers_x86.hpp"
 #include "assign/rank.hpp"
 #include "core/inlined.hpp"
@@ -14,7 +15,10 @@ namespace {
 constexpr int GROUP = TILE;
 // Sums are compared in vector registers, which they reach through memory. With fewer columns that outweighs the gain
 // (benchmarks/many_cores.py: 64 columns take longer, 128 as long, 768 less time).
-constexpr int64_t MATRIX_COLUMNS = 256;
+constexpr const Int8Kernel* NARROW = &int8_avx512vnni;
+constexpr int64_t NARROW_BELOW = 256;
+// Columns at once.
+constexpr int COLUMNS = 64;
 // Rows, or sites, of a matrix register.
 constexpr int HIGH = 16;
 static_assert(GROUP == 3 * HIGH && PANEL_SITES == 2 * HIGH, "six registers hold the sums");
@@ -70,7 +74,7 @@ class Products {
       _tile_loadd(4, half_norm, 0);
       _tile_loadd(5, half_norm + HALF, 0);
     }
-    for (int64_t t = 0; t < d_; t += 64) {
+    for (int64_t t = 0; t < d_; t += COLUMNS) {
       const int8_t* sites = panel + t * PANEL_SITES;
       // Sites come from the second-level cache.
       for (int64_t ahead = 64 * PANEL_SITES; ahead < 128 * PANEL_SITES; ahead += 64) __builtin_prefetch(sites + ahead);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "assign/int8/kernel.hpp"
 #include "assign/int8/registers_x86.hpp"
 #include "core/inlined.hpp"
 
@@ -16,7 +17,9 @@ constexpr int GROUP = 6;
 #else
 constexpr int GROUP = 4;
 #endif
-constexpr int64_t MATRIX_COLUMNS = INT64_MAX;
+constexpr int COLUMNS = 4;
+constexpr const Int8Kernel* NARROW = nullptr;
+constexpr int64_t NARROW_BELOW = 0;
 
 typedef Register Sums[GROUP][2];
 
