@@ -24,8 +24,8 @@ from kfree.search.summary.micro import Summary, summarised
 from kfree.search.summary.plan import Plan
 from kfree.validation.parameters import random_generator, require
 
-# Centres that are compared with the stopping rule before all others are.
-_SOME_CENTRES = 64
+# Coordinates of centres that are compared with the stopping rule before all others are.
+_SOME_VALUES = 4096
 # Centres (k, d) to start from, in the coordinates of the rows.
 Seeds: TypeAlias = Callable[[MemoryRows, int, np.random.RandomState], Floats]
 
@@ -143,8 +143,9 @@ class _StoppingRule:
         return self.is_within_limit or old.same_partition(new)
 
     def _is_near(self, old: Floats, new: Floats) -> bool:
-        """A few centres mostly tell, and all of them take long to subtract where there are millions of numbers."""
+        """A few numbers of all centres mostly tell, and all of them take long to subtract where there are millions."""
+        step = 1 + new.size // _SOME_VALUES
         with np.errstate(over="ignore"):
-            some = ((new[:_SOME_CENTRES] - old[:_SOME_CENTRES]) ** 2).sum()
+            some = ((new.ravel()[::step] - old.ravel()[::step]) ** 2).sum()
             # Sums of more squares are not smaller but for rounding.
             return not some > (1 + 1e-9) * self._limit and bool(((new - old) ** 2).sum() <= self._limit)
