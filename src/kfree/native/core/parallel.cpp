@@ -12,9 +12,17 @@ namespace {
 
 constexpr std::chrono::milliseconds POLL_EVERY{50};
 
+// Asked for between tiles, of which some take half a microsecond: a clock of a few milliseconds' resolution is read in a
+// fifth of the time.
 int64_t now_ms() {
+#if defined(CLOCK_MONOTONIC_COARSE)
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec * int64_t{1000} + now.tv_nsec / 1000000;
+#else
   using namespace std::chrono;
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+#endif
 }
 
 // Of the calling thread.

@@ -15,7 +15,7 @@ constexpr int64_t RUNS_PER_THREAD = 8;
 // cluster by cluster: sorting costs less then.
 constexpr int64_t BY_CLUSTER_COLUMNS = 256, CACHED_SUMS = 1 << 17;
 // Up to so many clusters, a block of rows most likely has rows of each: all have a record, numbered like the cluster.
-constexpr int64_t FEW_CLUSTERS = 32;
+constexpr int64_t FEW_CLUSTERS = 64;
 
 // The rows of `some` among begin…end−1.
 Weighed within(const Weighed& some, int64_t begin, int64_t end) {
