@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol, Self
 
 import numpy as np
 
 from kfree.core.stats import Floats
 
-BlockSums: TypeAlias = Callable[[Floats, int, Floats], None]
+
+class Masses(Protocol):
+    """Non-negative numbers, one per row, that draws are made from."""
+
+    @property
+    def total(self) -> float:
+        """Their sum, over the tree."""
+        ...
+
+    def rows_at(self, targets: list[float]) -> list[int]:
+        """The rows at which the running sum exceeds each target; a node without mass is not chosen unless all are."""
+        ...
 
 
-def block_sums(mass: Floats, block: int, sum: Floats) -> None:
-    """in mass (n,); out sum (number of blocks of so many rows,): of each, in row order."""
-    padded = np.zeros(len(sum) * block)
-    padded[: len(mass)] = mass
-    # NumPy's own sum groups the terms by the machine's vector width.
-    sum[:] = np.add.accumulate(padded.reshape(-1, block), axis=1)[:, -1]
-
-
-class Masses:
-    """Non-negative numbers, one per row. ``_levels[l]`` holds the masses of the nodes of level l."""
+class MassTree:
+    """Masses of rows anywhere, of which a draw asks for those of one block. ``_levels[l]`` are those of level l."""
 
     def __init__(self, of_blocks: Floats, of_rows: Callable[[int], Floats], block: int):
         """``of_blocks`` are sums in row order; ``of_rows(b)`` are the masses of the rows of block b."""
@@ -35,10 +38,13 @@ class Masses:
                 self._levels.append(pairs[0::2] + pairs[1::2])
 
     @classmethod
-    def of(cls, mass: Floats, block: int, add_up: BlockSums = block_sums) -> Masses:
+    def of(cls, mass: Floats, block: int) -> Self:
         """The masses ``mass`` (n,) in memory."""
-        of_blocks = np.empty(-(-len(mass) // block))
-        add_up(mass, block, of_blocks)
+        padded = np.zeros(-(-len(mass) // block) * block)
+        padded[: len(mass)] = mass
+        with np.errstate(over="ignore"):  # the search finds out that costs overflow
+            # NumPy's own sum groups the terms by the machine's vector width.
+            of_blocks = np.add.accumulate(padded.reshape(-1, block), axis=1)[:, -1]
         return cls(of_blocks, lambda b: mass[b * block : (b + 1) * block], block)
 
     @property
@@ -46,7 +52,6 @@ class Masses:
         return float(self._levels[-1][0])
 
     def rows_at(self, targets: list[float]) -> list[int]:
-        """The rows at which the running sum exceeds each target; a node without mass is not chosen unless all are."""
         with np.errstate(over="ignore"):  # the search finds out that costs overflow
             return [self._row_at(target) for target in targets]
 

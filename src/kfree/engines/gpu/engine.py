@@ -13,7 +13,7 @@ import torch
 from kfree.core.arrays import Array
 from kfree.core.blocks import row_blocks
 from kfree.core.frame import Frame
-from kfree.core.masses import Masses
+from kfree.core.masses import Masses, MassTree
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats, first_row_that_counts
@@ -210,7 +210,7 @@ class GpuRows(MemoryRows):
         def of_rows(b: int) -> Floats:
             return self.arrays.to_numpy(mass[b * block : (b + 1) * block])
 
-        return Masses(of_blocks, of_rows, block)
+        return MassTree(of_blocks, of_rows, block)
 
     def points(self, rows: torch.Tensor) -> Floats:
         return self.arrays.to_numpy(self._rows.points(rows))

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.frame import Frame
-from kfree.core.masses import Masses
+from kfree.core.masses import Masses, MassTree
 from kfree.core.row_costs import MeanRowCosts
 from kfree.core.sites import Sites
 from kfree.core.spaces import DUAL
@@ -136,7 +136,7 @@ class KernelRows(ByDistances):
         return labels if until_at_rest(exchange_round) else None
 
     def masses(self, mass: Floats) -> Masses:
-        return Masses.of(mass, BLOCK)
+        return MassTree.of(mass, BLOCK)
 
     def points(self, rows: Index) -> Floats:
         points = np.zeros((len(rows), self.n_features))

@@ -210,7 +210,8 @@ class LocalRows(MemoryRows):
         return int(self.passes.best_candidate(self._rows, candidates, sq_dist, self.n_threads))
 
     def masses(self, mass: Floats) -> Masses:
-        return Masses.of(mass, self.passes.BLOCK, self.passes.block_sums)
+        found: Masses = self.passes.Masses(mass)
+        return found
 
     def points(self, rows: Index) -> Floats:
         z = np.empty((len(rows), self.n_features))

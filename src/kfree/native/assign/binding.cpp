@@ -1,10 +1,12 @@
 // The Python binding of the passes that assign rows to sites: arrays in, arrays filled in place.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "assign/masses.hpp"
 #include "assign/passes.hpp"
 #include "core/binding.hpp"
 #include "rows/binding.hpp"
@@ -82,11 +84,20 @@ void bind_assign(nb::module_& m) {
     unlocked([&] { fingerprints(*r.rows, label.data(), sum.shape(0), n_threads, sum.data()); });
   }, "rows"_a, "label"_a.noconvert(), "n_threads"_a, "sum"_a.noconvert());
 
-  m.def("block_sums", [](Vector<const double> mass, int64_t block, Vector<double> sum) {
-    const auto n = static_cast<int64_t>(mass.shape(0));
-    require_shape(sum, "sum", {n_blocks(n, block)});
-    unlocked([&] { block_sums(mass.data(), n, block, sum.data()); });
-  }, "mass"_a.noconvert(), "block"_a, "sum"_a.noconvert());
+  nb::class_<Masses>(m, "Masses")
+      .def("__init__", [](Masses* self, Vector<const double> mass, int64_t block) {
+        const auto n = static_cast<int64_t>(mass.shape(0));
+        if (n == 0 || block < 1) throw nb::value_error("mass must have a number, and blocks a row");
+        unlocked([&] { new (self) Masses(mass.data(), n, block); });
+      }, nb::keep_alive<1, 2>(), "mass"_a.noconvert(), "block"_a = BLOCK)
+      .def_prop_ro("total", &Masses::total)
+      .def("rows_at", [](const Masses& self, const std::vector<double>& targets) {
+        return unlocked([&] {
+          std::vector<int64_t> rows;
+          for (const double target : targets) rows.push_back(self.row_at(target));
+          return rows;
+        });
+      }, "targets"_a);
 
   m.def("open_clusters", [](const HeldRows& r, Vector<const int64_t> far, int32_t first_label, double lam, int64_t room,
                     int n_threads, Vector<int32_t> label, Vector<double> sq_dist) {

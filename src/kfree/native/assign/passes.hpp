@@ -63,9 +63,6 @@ void join_newborn(const Rows& rows, const int64_t* order, const Sites& newborn, 
 // in-out sq_dist (n,): lowered to the squared distance to the one site where that is less
 void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dist);
 
-// in mass (n,); out sum (number of blocks of so many rows,): of each, in row order
-void block_sums(const double* mass, int64_t n, int64_t block, double* sum);
-
 // The candidate j with the smallest potential Σ weight·min(sq_dist, squared distance to j), the first one on ties
 int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads);
 

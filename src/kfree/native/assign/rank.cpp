@@ -209,9 +209,29 @@ void score(const float* z, int n_rows, int64_t d, const float* panel, const floa
   }
 }
 
+// A row in each lane, so that no lanes are left over where a panel holds few sites.
+void score_few(const float* z, int64_t d, const float* panel, const float* half_norm, int64_t n_sites, float* score) {
+  constexpr int SITES = 4, ABREAST = 3;  // as many sums as stay in registers
+  static_assert(PANEL % SITES == 0 && TILE % (ABREAST * LANES) == 0, "tiles must divide evenly");
+  for (int64_t j = 0; j < n_sites; j += SITES)
+    for (int r = 0; r < TILE; r += ABREAST * LANES) {
+      Floats sum[SITES][ABREAST];
+      for (int s = 0; s < SITES; ++s)
+        for (int v = 0; v < ABREAST; ++v) sum[s][v] = spread(-half_norm[j + s]);
+      for (int64_t t = 0; t < d; ++t) {
+        Floats rows[ABREAST];
+        for (int v = 0; v < ABREAST; ++v) rows[v] = load(z + t * TILE + r + v * LANES);
+        for (int s = 0; s < SITES; ++s)
+          for (int v = 0; v < ABREAST; ++v) sum[s][v] += panel[t * PANEL + j + s] * rows[v];
+      }
+      for (int s = 0; s < SITES; ++s)
+        for (int v = 0; v < ABREAST; ++v) store(score + (j + s) * TILE + r + v * LANES, -sum[s][v]);
+    }
+}
+
 }  // namespace
 
 extern const DenseKernels KFREE_DENSE;
-const Ranker KFREE_RANKER = {GROUP, rank, COLUMNS, rank_narrow, score, KFREE_INT8, KFREE_DENSE};
+const Ranker KFREE_RANKER = {GROUP, rank, COLUMNS, rank_narrow, score, score_few, KFREE_INT8, KFREE_DENSE};
 
 }  // namespace kfree

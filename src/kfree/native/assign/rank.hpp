@@ -36,6 +36,8 @@ struct Ranker {
   // For a single panel. out score (TILE, PANEL)
   void (*score)(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float lowered,
                 float* score);
+  // Few sites of a panel, rows column by column: z (d, TILE). out score (PANEL, TILE), valid for n_sites ≤ PANEL of them
+  void (*score_few)(const float* z, int64_t d, const float* panel, const float* half_norm, int64_t n_sites, float* score);
   // Kernels of the int8 prefilter (int8/kernel.hpp), or null.
   const Int8Kernel* int8;
   // Loops over rows for the same processors.

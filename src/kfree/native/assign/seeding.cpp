@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "assign/passes.hpp"
-#include "core/pairs.hpp"
 #include "core/parallel.hpp"
 #include "rows/cluster_sums.hpp"
 #include "rows/tiles.hpp"
@@ -17,40 +16,23 @@ namespace {
 int64_t clear_winner(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, char* may_gain) {
   const int64_t k = candidates.k;
   if (k > PANEL) return -1;
-  std::vector<double> potential(k, 0.0), error(k, 0.0);
+  double potential[PANEL] = {}, error[PANEL] = {};
   std::mutex adding;
   Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     Scratch scratch;
-    // Candidates two by two; one that is missing is infinitely far.
-    Pair sum[PANEL / 2] = {}, off[PANEL / 2] = {};
-    double gap[TILE * PANEL], gap_error[TILE];
-    std::fill_n(gap, TILE * PANEL, std::numeric_limits<double>::infinity());
+    double sum[PANEL] = {}, off[PANEL] = {};
     for (int64_t b; (b = worker.next()) >= 0;)
       for (int64_t begin = b * BLOCK, end = std::min(rows.n, begin + BLOCK); begin < end; begin += TILE) {
         const int m = static_cast<int>(std::min<int64_t>(TILE, end - begin));
-        rows.estimate({nullptr, begin}, m, candidates, scratch, gap, gap_error);
-        for (int i = 0; i < m; ++i) {
-          const double w = rows.weight(begin + i), now = sq_dist[begin + i], error = gap_error[i];
-          const Pair has = {now, now}, doubt = {w * error, w * error}, none = {};
-          PairMask is_nearer = {};
-          for (int64_t p = 0; p < (k + 1) / 2; ++p) {
-            const Pair then = pair_at(gap + i * PANEL + 2 * p);
-            sum[p] += w * lower_of(has, then);
-            // A candidate that is surely farther than what the row has already contributes no error.
-            const PairMask is_farther = then - error >= has;
-            off[p] += is_farther ? none : doubt;
-            is_nearer |= ~is_farther;
-          }
-          may_gain[begin + i] = (is_nearer[0] | is_nearer[1]) != 0;
-        }
+        rows.add_potentials(begin, m, candidates, sq_dist + begin, scratch, sum, off, may_gain + begin);
       }
     std::lock_guard lock(adding);
     for (int64_t j = 0; j < k; ++j) {
-      potential[j] += sum[j / 2][j % 2];
-      error[j] += off[j / 2][j % 2];
+      potential[j] += sum[j];
+      error[j] += off[j];
     }
   });
-  const int64_t best = std::min_element(potential.begin(), potential.end()) - potential.begin();
+  const int64_t best = std::min_element(potential, potential + k) - potential;
   // The sums themselves are rounded, the canonical ones as well.
   const double rounding = 0x1p-50 * static_cast<double>(rows.n);
   for (int64_t j = 0; j < k; ++j) {
@@ -107,23 +89,6 @@ int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* 
   std::vector<double> potential(candidates.k);
   potentials(rows, candidates, sq_dist, n_threads, potential.data(), false, may_gain.data());
   return std::min_element(potential.begin(), potential.end()) - potential.begin();
-}
-
-void block_sums(const double* mass, int64_t n, int64_t block, double* sum) {
-  constexpr int ABREAST = 8;  // a sum waits for the one before it, so that several blocks are added up at once
-  const int64_t n_whole = n / block;
-  int64_t b = 0;
-  for (; b + ABREAST <= n_whole; b += ABREAST) {
-    double total[ABREAST] = {};
-    for (int64_t i = 0; i < block; ++i)
-      for (int j = 0; j < ABREAST; ++j) total[j] += mass[(b + j) * block + i];
-    std::copy_n(total, ABREAST, sum + b);
-  }
-  for (; b < n_blocks(n, block); ++b) {
-    double total = 0.0;
-    for (int64_t i = b * block; i < std::min(n, (b + 1) * block); ++i) total += mass[i];
-    sum[b] = total;
-  }
 }
 
 }  // namespace kfree

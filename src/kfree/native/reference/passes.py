@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from kfree.core import hashing
-from kfree.core.masses import block_sums as block_sums
+from kfree.core.masses import MassTree
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, row_sums
 from kfree.core.stats import exact_sum
 from kfree.core.sum_tree import join
@@ -23,6 +23,11 @@ from kfree.native.reference.rows import blocks_of, sq_dists
 from kfree.native.reference.rows import csr_rows as csr_rows
 from kfree.native.reference.rows import dense_rows as dense_rows
 from kfree.native.reference.rows import instruction_sets as instruction_sets
+
+
+def Masses(mass, block=BLOCK):
+    """Draws in proportion to ``mass`` (n,)."""
+    return MassTree.of(mass, block)
 
 
 class Bounds:

@@ -139,18 +139,16 @@ class DenseRows final : public Rows {
     for (int i = 0; i < n_rows; ++i) lower[i] = scored.lower_but(label[i], i, some, d);
   }
 
-  void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,
-                double* error) const override {
-    double sq_norm[TILE];
-    float score[TILE * PANEL];
-    pack(rows, n_rows, ranker_.group, scratch, sq_norm);
-    ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data(), sites.half_norm32.data(), 1.0f, score);
-    const double site_error = rank_error_.of_site(sites.max_norm() * sites.max_norm());
-    for (int i = 0; i < n_rows; ++i) {
-      error[i] = 4.0 * (rank_error_.of_row(sq_norm[i], sites.max_norm()) + site_error);
-      for (int j = 0; j < sites.k; ++j)
-        estimate[i * PANEL + j] = sq_norm[i] + 2.0 * static_cast<double>(score[i * PANEL + j]);
-    }
+  void add_potentials(int64_t begin, int n_rows, const Sites& candidates, const double* sq_dist, Scratch& scratch,
+                      double* potential, double* error, char* may_gain) const override {
+    double sq_norm[TILE], row_error[TILE];
+    float score[PANEL * TILE];
+    pack({nullptr, begin}, n_rows, TILE, scratch, sq_norm);
+    ranker_.score_few(scratch.z32.data(), d, candidates.panels32.data(), candidates.half_norm32.data(), candidates.k, score);
+    const double max_norm = candidates.max_norm(), site_error = rank_error_.of_site(max_norm * max_norm);
+    for (int i = 0; i < n_rows; ++i) row_error[i] = 4.0 * (rank_error_.of_row(sq_norm[i], max_norm) + site_error);
+    const ScoredTile tile = {score, sq_norm, row_error, weight_ ? weight_ + begin : nullptr, sq_dist};
+    ranker_.dense.add_potentials(tile, n_rows, candidates.k, potential, error, may_gain);
   }
 
  private:

@@ -230,6 +230,47 @@ void sq_dist_panel(const double* z, const double* panel, int64_t d, double* sq_d
   for (int v = 0; v < VECTORS; ++v) store<W>(sq_dist + v * W, sum[v]);
 }
 
+// The first `n` numbers of p, then zeros.
+template <int W>
+inline Doubles<W> some_of(const double* p, int n) {
+  if (n >= W) return loaded<W>(p);
+  Doubles<W> values = {};
+  for (int lane = 0; lane < n; ++lane) values[lane] = p[lane];
+  return values;
+}
+
+// A row in each lane. Lanes beyond the last row weigh nothing.
+void add_potentials(const ScoredTile& tile, int n_rows, int64_t n_candidates, double* potential, double* error,
+                    char* may_gain) {
+  constexpr int W = WIDEST;
+  typedef typename VectorOf<int8_t, W>::type Bytes;
+  const Doubles<W> none = {}, one = none + 1.0;
+  Doubles<W> sum[PANEL] = {}, doubt[PANEL] = {};
+  for (int i = 0; i < n_rows; i += W) {
+    const int n = n_rows - i;
+    Doubles<W> w = tile.weight ? some_of<W>(tile.weight + i, n) : one;
+    for (int lane = n; lane < W && !tile.weight; ++lane) w[lane] = 0.0;
+    const Doubles<W> now = some_of<W>(tile.sq_dist + i, n), norm = some_of<W>(tile.sq_norm + i, n);
+    const Doubles<W> by = some_of<W>(tile.error + i, n), most = w * by;
+    Bytes gains = {};
+    for (int64_t j = 0; j < n_candidates; ++j) {
+      const Doubles<W> then = norm + 2.0 * loaded<W>(tile.score + j * TILE + i);
+      sum[j] += w * lower_of(now, then);
+      // A candidate that is surely farther than what the row has already contributes no error.
+      const auto is_nearer = then - by < now;
+      doubt[j] += is_nearer ? most : none;
+      gains |= __builtin_convertvector(is_nearer, Bytes);
+    }
+    const Bytes ones = gains & 1;
+    __builtin_memcpy(may_gain + i, &ones, n < W ? n : W);
+  }
+  for (int64_t j = 0; j < n_candidates; ++j)
+    for (int lane = 0; lane < W; ++lane) {
+      potential[j] += sum[j][lane];
+      error[j] += doubt[j][lane];
+    }
+}
+
 int decide(const RankedTile& ranked, int n_rows, double* error, int64_t* decided, double* second_sq_dist) {
   constexpr int W = WIDEST;
   typedef typename VectorOf<int64_t, W>::type Mask;
@@ -372,6 +413,6 @@ constexpr DenseLoops<T> LOOPS = {copy<T>, add<T>, sq_dists<T>, set_row<T>, add_r
 
 // Constants are not seen outside unless they are declared so.
 extern const DenseKernels KFREE_DENSE;
-const DenseKernels KFREE_DENSE = {decide, sq_dists_in_any_order, sq_dist_panel, LOOPS<float>, LOOPS<double>};
+const DenseKernels KFREE_DENSE = {decide, sq_dists_in_any_order, add_potentials, sq_dist_panel, LOOPS<float>, LOOPS<double>};
 
 }  // namespace kfree

@@ -46,6 +46,13 @@ struct RankedTile {
   double row_factor, row_least, most_sq_norm, site_factor;
 };
 
+// Scores of a tile by a few candidates, and what its rows have now (Rows::add_potentials).
+struct ScoredTile {
+  const float* score;  // (candidates, TILE)
+  const double *sq_norm, *error;  // (n_rows,); by how much a squared distance may be off
+  const double *weight, *sq_dist;  // (n_rows,); weights may be null for ones
+};
+
 struct DenseKernels {
   // Scored::decided and Scored::second_sq_dist for n_rows ≤ TILE rows. All arrays have room for TILE.
   // out error: the rows' shares; decided: 1 or 0; second_sq_dist. Returns how many rows are decided.
@@ -54,6 +61,9 @@ struct DenseKernels {
   // centre (·, d), some (n,); out sq_dist (n,)
   void (*sq_dists_in_any_order)(const double* z, int64_t d, const double* centre, const int32_t* some, int n,
                                 double* sq_dist);
+  // Rows::add_potentials for n_rows ≤ TILE rows.
+  void (*add_potentials)(const ScoredTile& tile, int n_rows, int64_t n_candidates, double* potential, double* error,
+                         char* may_gain);
   // exact::sq_dist_panel: as many sites at a time as a register has lanes.
   void (*sq_dist_panel)(const double* z, const double* panel, int64_t d, double* sq_dist);
   DenseLoops<float> loops32;

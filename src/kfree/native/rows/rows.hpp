@@ -110,10 +110,11 @@ class Rows {
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
   virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                            Scratch& scratch, double* lower) const = 0;
-  // Squared distances of up to TILE rows to up to PANEL sites, approximately. out estimate (n_rows, PANEL) and
-  // error (n_rows,), by which it may be off
-  virtual void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,
-                        double* error) const = 0;
+  // Adds Σ weight·min(sq_dist, squared distance to the candidate) over up to TILE consecutive rows, approximately, for
+  // up to PANEL candidates. in sq_dist (n_rows,); in-out potential, error (PANEL,): the sums, and by how much they may
+  // be off; out may_gain (n_rows,): 1 if some candidate may be nearer to the row than sq_dist says, else 0
+  virtual void add_potentials(int64_t begin, int n_rows, const Sites& candidates, const double* sq_dist,
+                              Scratch& scratch, double* potential, double* error, char* may_gain) const = 0;
 
  protected:
   Rows(int64_t n, int64_t d, Centres centres, const double* weight, int64_t first_block)

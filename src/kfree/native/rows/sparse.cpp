@@ -100,12 +100,17 @@ class CsrRows final : public Rows {
     }
   }
 
-  void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,
-                double* error) const override {
+  void add_potentials(int64_t begin, int n_rows, const Sites& candidates, const double* sq_dist, Scratch& scratch,
+                      double* potential, double*, char* may_gain) const override {
     for (int i = 0; i < n_rows; ++i) {
-      focus(rows[i], scratch);
-      sq_dist_panel(scratch, sites, 0, estimate + i * PANEL);
-      error[i] = 0.0;
+      double gap[PANEL];
+      focus(begin + i, scratch);
+      sq_dist_panel(scratch, candidates, 0, gap);
+      may_gain[i] = 0;
+      for (int64_t j = 0; j < candidates.k; ++j) {
+        potential[j] += weight(begin + i) * std::min(sq_dist[i], gap[j]);
+        may_gain[i] |= gap[j] < sq_dist[i];
+      }
     }
   }
 
