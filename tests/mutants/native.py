@@ -25,10 +25,10 @@ MUTANTS = {
         ("native/test_bounds.py", HISTORY),
     ),
     "a row that gains by a candidate is left out": (
-        "assign/seeding.cpp",
-        "(is_nearer[0] | is_nearer[1]) != 0;",
-        "(is_nearer[0] | is_nearer[1]) == 0;",
-        ("native/test_passes.py", "candidate"),
+        "rows/dense_loops.cpp",
+        "const Bytes ones = gains & 1;",
+        "const Bytes ones = gains + 1;",
+        ("native/test_candidates.py", "best_candidate"),
     ),
     "a box that does not grow with its sites": (
         "rows/site_tree.cpp",
