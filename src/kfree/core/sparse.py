@@ -80,7 +80,8 @@ def canonical_csr(X: Sparse) -> sp.csr_array:
     rows = sp.csr_array(X.shape, dtype=X.dtype)
     rows.data, rows.indices, rows.indptr = (np.ascontiguousarray(array) for array in arrays)
     if not rows.has_canonical_format:
-        rows = rows.copy()
+        # By way of columns, columns are sorted in half the time; but that takes an index as long as a row.
+        rows = rows.tocsc().tocsr() if rows.shape[1] <= rows.nnz else rows.copy()
         rows.sum_duplicates()
     return rows
 
