@@ -80,7 +80,9 @@ def at_means(sites: Sites, stats: Stats, objective: DPMeansObjective) -> Sites:
     nearest to a site at infinity.
     """
     centres = objective.centres(stats, previous=sites.centres)
-    if not np.isfinite(centres).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = centres.sum()  # takes a third of the time of looking at each, which only a sum that overflows needs
+    if not np.isfinite(total) and not np.isfinite(centres).all():
         raise ValueError(
             "sums of the rows of a cluster (times sample_weight) overflow float64. Divide X, or sample_weight, by a "
             "constant."
