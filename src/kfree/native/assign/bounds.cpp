@@ -128,8 +128,8 @@ std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uid
     for (int64_t j = begin; j < end; ++j) {
       if (old[j] < 0) continue;
       const double *now = sites[j], *before = centre_.data() + old[j] * sites.d;
-      has_moved_[j] = !std::equal(now, now + sites.d, before);  // a drift of zero may be one that underflows
       drift[j] = up_ * dist_between(now, before, sites.d);
+      has_moved_[j] = drift[j] != 0.0 || !std::equal(now, now + sites.d, before);  // zero may be one that underflows
     }
   });
   same_numbers_ = renumbered_.size() == static_cast<size_t>(sites.k);

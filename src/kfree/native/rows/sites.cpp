@@ -19,25 +19,42 @@ Sites::Sites(const double* centres, int64_t k, int64_t d, int n_threads) : d(d),
   std::mutex joining;
   parallel_for(n_panels(), PANEL * d, n_threads, [&](int64_t begin, int64_t end) {
     Extent extent;
-    for (int64_t p = begin; p < end; ++p) {
-      take_over(centres, p);
-      for (int64_t j = p * PANEL; j < std::min(k, (p + 1) * PANEL); ++j) extent.widen(measured(j));
-    }
+    for (int64_t p = begin; p < end; ++p) extent.widen(take_over(centres, p));
     std::lock_guard lock(joining);
     extent_.widen(extent);
   });
 }
 
-// Column by column, so that panels are written from end to end.
-void Sites::take_over(const double* centres, int64_t p) {
+// Column by column, so that panels are written from end to end and the sums of several sites do not wait for each other;
+// two columns of two sites at a time.
+Sites::Extent Sites::take_over(const double* centres, int64_t p) {
   const int64_t first = p * PANEL, n = std::min<int64_t>(PANEL, k - first);
-  std::copy_n(centres + first * d, n * d, centre.data() + first * d);
-  for (int64_t t = 0; t < d; ++t)
-    for (int64_t lane = 0; lane < PANEL; ++lane) {
-      const double value = lane < n ? centres[(first + lane) * d + t] : 0.0;
-      panels[first * d + t * PANEL + lane] = value;
-      panels32[first * d + t * PANEL + lane] = static_cast<float>(value);
+  const double* from = centres + first * d;
+  double* to = panels.data() + first * d;
+  float* to32 = panels32.data() + first * d;
+  std::copy_n(from, n * d, centre.data() + first * d);
+  Pair sum[PANEL / 2] = {}, largest[PANEL / 2] = {};
+  const auto put = [&](int64_t t, int64_t lane, Pair values) KFREE_INLINE {
+    put_pair(to + t * PANEL + lane, values);
+    put_narrowed(to32 + t * PANEL + lane, values);
+    sum[lane / 2] += values * values;
+    largest[lane / 2] = higher_of(largest[lane / 2], higher_of(values, -values));
+  };
+  int64_t t = 0;
+  for (; t + 2 <= d; t += 2)
+    for (int64_t lane = 0; lane < PANEL; lane += 2) {
+      const Pair none = {};
+      const Pair a = lane < n ? pair_at(from + lane * d + t) : none;
+      const Pair b = lane + 1 < n ? pair_at(from + (lane + 1) * d + t) : none;
+      put(t, lane, firsts(a, b));
+      put(t + 1, lane, seconds(a, b));
     }
+  const auto last = [&](int64_t lane) { return lane < n ? from[lane * d + t] : 0.0; };
+  for (int64_t lane = 0; lane < PANEL && t < d; lane += 2) put(t, lane, Pair{last(lane), last(lane + 1)});
+  Extent extent;
+  for (int64_t lane = 0; lane < n; ++lane)
+    extent.widen(measured(first + lane, sum[lane / 2][lane % 2], largest[lane / 2][lane % 2]));
+  return extent;
 }
 
 void Sites::append(const double* c) {
@@ -66,21 +83,18 @@ void Sites::truncate(int64_t n_kept) {
 
 void Sites::place(int64_t j, const double* c) {
   const int64_t offset = (j / PANEL) * d * PANEL + j % PANEL;
+  double sum = 0.0, largest = 0.0;
   for (int64_t t = 0; t < d; ++t) {
     centre[j * d + t] = c[t];
     panels[offset + t * PANEL] = c[t];
     panels32[offset + t * PANEL] = static_cast<float>(c[t]);
+    sum += c[t] * c[t];
+    largest = std::max(largest, std::fabs(c[t]));
   }
-  extent_.widen(measured(j));
+  extent_.widen(measured(j, sum, largest));
 }
 
-Sites::Extent Sites::measured(int64_t j) {
-  double sum = 0.0, largest = 0.0;
-  for (int64_t t = 0; t < d; ++t) {
-    const double value = (*this)[j][t];
-    sum += value * value;
-    largest = std::max(largest, std::fabs(value));
-  }
+Sites::Extent Sites::measured(int64_t j, double sum, double largest) {
   sq_norm[j] = sum;
   norm[j] = std::sqrt(sum);
   half_norm32[j] = static_cast<float>(0.5 * sum);

@@ -44,8 +44,9 @@ struct Sites {
       coordinate = std::max(coordinate, other.coordinate);
     }
   };
-  void take_over(const double* centres, int64_t p);
-  Extent measured(int64_t j);
+  Extent take_over(const double* centres, int64_t p);
+  // Keeps what site j's squared norm is, added in the order of the columns: sparse distances are made with it.
+  Extent measured(int64_t j, double sum, double largest);
 
   Extent extent_;
 };
