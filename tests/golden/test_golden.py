@@ -11,7 +11,7 @@ import json
 import pytest
 from threadpoolctl import threadpool_limits
 
-from tests.golden.fits import FITS
+from tests.golden.fits import FITS, FITTED, MOVES
 from tests.golden.record import RESULTS, differences, outcome
 
 EXPECTED = json.loads(RESULTS.read_text())["fits"]
@@ -19,6 +19,11 @@ EXPECTED = json.loads(RESULTS.read_text())["fits"]
 
 def test_results_of_every_fit_are_kept():
     assert sorted(EXPECTED) == sorted(FITS)
+
+
+def test_every_attribute_that_is_looked_at_belongs_to_some_fit():
+    recorded = set().union(*EXPECTED.values())
+    assert {*FITTED, *MOVES} <= recorded
 
 
 @pytest.mark.parametrize("name", FITS)

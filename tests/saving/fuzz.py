@@ -17,9 +17,9 @@ from pathlib import Path
 
 import kfree
 from kfree.saving import ModelFileError
-from tests.saving.cases import CASES, LABELS
 from tests.saving.damage import damaged
 from tests.saving.golden.expected import path_of
+from tests.saving.models import CASES, LABELS
 
 # What a model may raise when it is asked: its parameters may be wrong, its numbers too large.
 ALLOWED = (ValueError, TypeError)

@@ -5,9 +5,9 @@ import pytest
 import kfree
 from kfree.saving.container import decoded, is_intact
 from tests.saving import fuzz
-from tests.saving.cases import CASES
 from tests.saving.damage import damaged
 from tests.saving.golden.expected import path_of
+from tests.saving.models import CASES
 
 N_CASES = 4 * len(CASES)
 # Cases that once led to another error than may be.

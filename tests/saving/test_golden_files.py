@@ -7,8 +7,8 @@ import pytest
 import kfree
 from kfree.saving.container import decoded
 from tests.golden.record import differences
-from tests.saving.cases import CASES
 from tests.saving.golden.expected import EXPECTED, FOLDERS, PRESENT, outcome, path_of
+from tests.saving.models import CASES
 
 BITS = {folder: json.loads((folder / EXPECTED).read_text()) for folder in FOLDERS}
 MOST_BYTES = 30_000

@@ -17,7 +17,7 @@ import kfree
 from kfree.saving import ModelFileError, container
 from kfree.saving.container import decoded, write_members
 from kfree.saving.records import fields_of, public
-from tests.saving.cases import CASES, NEW, TABLE, X, encoded, same
+from tests.saving.models import CASES, NEW, TABLE, X, encoded, same
 
 # What a fitted estimator has and a file has not: a note of the rows of the fit, and what is derived from the rest.
 NOT_SAVED = {"_rows_of_fit_", "_clusters_"}
@@ -221,12 +221,19 @@ def rewritten(path, change):
 
 
 @pytest.mark.parametrize(
-    ("version", "remedy"), [(1, "Fit the model again"), (3, "Install a newer kfree"), (None, "Fit"), ("2", "Fit")]
+    ("version", "remedy"),
+    [
+        (container.READ_VERSIONS[0] - 1, "Fit the model again"),
+        (container.FORMAT_VERSION + 1, "Install a newer kfree"),
+        (None, "Fit"),
+        (str(container.FORMAT_VERSION), "Fit"),
+    ],
 )
 def test_other_formats_are_refused_with_both_versions(version, remedy, saved, monkeypatch):
     rewritten(saved, lambda document, _: document.update(format_version=version, kfree_version="9.9"))
     monkeypatch.setattr("kfree.__version__", "1.2")
-    told = rf"has format {version!r}, written by kfree 9\.9; kfree 1\.2 reads format 2\. {remedy}"
+    read = ", ".join(map(str, container.READ_VERSIONS))
+    told = rf"has format {version!r}, written by kfree 9\.9; kfree 1\.2 reads format {read}\. {remedy}"
     with pytest.raises(ModelFileError, match=told):
         kfree.load(saved)
 

@@ -6,11 +6,12 @@ Files of a format that was released are never written again; every later version
 import json
 
 import kfree
-from tests.saving.cases import CASES
 from tests.saving.golden.expected import EXPECTED, PRESENT, outcome, path_of
+from tests.saving.models import CASES
 
 
 def write():
+    PRESENT.mkdir(exist_ok=True)
     expected = {}
     for name, (fit, _) in CASES.items():
         fit().save(path_of(name))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from kfree.saving import FORMAT_VERSION
 from tests.golden.record import written
-from tests.saving.cases import LABELS
+from tests.saving.models import LABELS
 
 PRESENT = Path(__file__).parent / f"format_{FORMAT_VERSION}"
 FOLDERS = sorted(Path(__file__).parent.glob("format_*"))
