@@ -291,6 +291,8 @@ def described(name: str, isa: str, n_threads: int) -> str:
 
 def require_directions(lengths: Floats) -> None:
     """Raise unless all lengths, if there are any, are positive and finite."""
+    if not len(lengths):
+        return
     zero = np.flatnonzero(lengths == 0)
     if len(zero):
         raise ValueError(

@@ -141,13 +141,14 @@ class DenseRows final : public Rows {
 
   void add_potentials(int64_t begin, int n_rows, const Sites& candidates, const double* sq_dist, Scratch& scratch,
                       double* potential, double* error, char* may_gain) const override {
-    double sq_norm[TILE], row_error[TILE];
+    double sq_norm[TILE];
     float score[PANEL * TILE];
     pack({nullptr, begin}, n_rows, TILE, scratch, sq_norm);
     ranker_.score_few(scratch.z32.data(), d, candidates.panels32.data(), candidates.half_norm32.data(), candidates.k, score);
     const double max_norm = candidates.max_norm(), site_error = rank_error_.of_site(max_norm * max_norm);
-    for (int i = 0; i < n_rows; ++i) row_error[i] = 4.0 * (rank_error_.of_row(sq_norm[i], max_norm) + site_error);
-    const ScoredTile tile = {score, sq_norm, row_error, weight_ ? weight_ + begin : nullptr, sq_dist};
+    const auto shares = rank_error_.shares(max_norm);
+    const ScoredTile tile = {score, sq_norm, weight_ ? weight_ + begin : nullptr, sq_dist,
+                             4.0 * shares.row_factor, 4.0 * (shares.row_least + site_error), shares.most_sq_norm};
     ranker_.dense.add_potentials(tile, n_rows, candidates.k, potential, error, may_gain);
   }
 

@@ -244,14 +244,14 @@ void add_potentials(const ScoredTile& tile, int n_rows, int64_t n_candidates, do
                     char* may_gain) {
   constexpr int W = WIDEST;
   typedef typename VectorOf<int8_t, W>::type Bytes;
-  const Doubles<W> none = {}, one = none + 1.0;
+  const Doubles<W> none = {}, one = none + 1.0, infinite = none + __builtin_inf();
   Doubles<W> sum[PANEL] = {}, doubt[PANEL] = {};
   for (int i = 0; i < n_rows; i += W) {
     const int n = n_rows - i;
     Doubles<W> w = tile.weight ? some_of<W>(tile.weight + i, n) : one;
     for (int lane = n; lane < W && !tile.weight; ++lane) w[lane] = 0.0;
     const Doubles<W> now = some_of<W>(tile.sq_dist + i, n), norm = some_of<W>(tile.sq_norm + i, n);
-    const Doubles<W> by = some_of<W>(tile.error + i, n), most = w * by;
+    const Doubles<W> by = norm < tile.most_sq_norm ? tile.factor * norm + tile.least : infinite, most = w * by;
     Bytes gains = {};
     for (int64_t j = 0; j < n_candidates; ++j) {
       const Doubles<W> then = norm + 2.0 * loaded<W>(tile.score + j * TILE + i);

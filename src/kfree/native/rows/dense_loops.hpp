@@ -49,8 +49,9 @@ struct RankedTile {
 // Scores of a tile by a few candidates, and what its rows have now (Rows::add_potentials).
 struct ScoredTile {
   const float* score;  // (candidates, TILE)
-  const double *sq_norm, *error;  // (n_rows,); by how much a squared distance may be off
-  const double *weight, *sq_dist;  // (n_rows,); weights may be null for ones
+  const double *sq_norm, *weight, *sq_dist;  // (n_rows,); weights may be null for ones
+  // By how much a squared distance may be off: factor·|row|² + least where |row|² is less than most, else infinite.
+  double factor, least, most_sq_norm;
 };
 
 struct DenseKernels {
