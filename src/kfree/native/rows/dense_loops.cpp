@@ -256,10 +256,11 @@ void add_potentials(const ScoredTile& tile, int n_rows, int64_t n_candidates, do
     for (int64_t j = 0; j < n_candidates; ++j) {
       const Doubles<W> then = norm + 2.0 * loaded<W>(tile.score + j * TILE + i);
       sum[j] += w * lower_of(now, then);
-      // A candidate that is surely farther than what the row has already contributes no error.
-      const auto is_nearer = then - by < now;
-      doubt[j] += is_nearer ? most : none;
-      gains |= __builtin_convertvector(is_nearer, Bytes);
+      // A candidate that is surely farther than what the row has already contributes no error. What is not a number is not
+      // sure.
+      const auto is_farther = then - by >= now;
+      doubt[j] += is_farther ? none : most;
+      gains |= __builtin_convertvector(~is_farther, Bytes);
     }
     const Bytes ones = gains & 1;
     __builtin_memcpy(may_gain + i, &ones, n < W ? n : W);
