@@ -20,7 +20,7 @@ SAME_TREE = "same_tree"
 MUTANTS = {
     "a distance to a site that has moved is kept": (
         "assign/bounds.cpp",
-        "has_moved_[j] = !std::equal(now, now + sites.d, before);",
+        "has_moved_[j] = drift[j] != 0.0 || !std::equal(now, now + sites.d, before);",
         "has_moved_[j] = 0;",
         ("native/test_bounds.py", HISTORY),
     ),
