@@ -141,6 +141,48 @@ def run_through_a_history(X, k, jitter, rng, scale=1.0):
             getattr(drifting, change)()
 
 
+@pytest.mark.parametrize(("kind", "weighted"), [("f4", False), ("f4", True), ("csr", False)])
+def test_sums_and_distances_of_the_last_pass_are_those_of_a_first_one(kind, weighted, rng):
+    """From 256 columns on, clusters that no row came to or left keep their sums."""
+    X = KINDS[kind](np.round(ROWS["separated"](rng, 300).repeat(3, axis=0) + rng.normal(size=(4500, 300)), 3))
+    weight = rng.integers(0, 3, size=X.shape[0]).astype(float) if weighted else None
+    engine = open_engine("native", X, weight=weight, n_threads=2)
+    drifting = Drifting(rng, engine.points(rng.choice(4500, 450, replace=False)))
+    assert drifting.sites.centres.size > 1 << 17  # fewer sums are not kept
+    changes = ["move", "rest", "move", "swap", "rest", "death", "birth", "rest", "rest"]
+    for change in changes:
+        first = open_engine("native", X, weight=weight, n_threads=1)
+        found, expected = engine.nearest(drifting.sites), first.nearest(drifting.sites)
+        for one in ("n", "sum", "sse"):
+            np.testing.assert_array_equal(getattr(found.stats, one), getattr(expected.stats, one))
+        labels, centres, before = found.assignment.labels, drifting.sites.centres, engine.n_distances
+        np.testing.assert_array_equal(labels, expected.assignment.labels)
+        own = engine.sq_dists(found.assignment, centres)
+        assert engine.n_distances == before  # they were measured
+        np.testing.assert_array_equal(own, first.distances_to_own(np.arange(len(labels)), labels, centres))
+        others = (labels + np.int32(1)) % np.int32(len(centres))
+        away = engine.distances_to_own(np.arange(len(labels)), others, centres)
+        assert engine.n_distances == before + len(labels)
+        np.testing.assert_array_equal(away, np.take_along_axis(first.sq_distances(centres), others[:, None], 1)[:, 0])
+        getattr(drifting, change)()
+        if change == "move":  # means, as k-means has them
+            drifting.sites = drifting.sites.moved(found.stats.sum / np.maximum(found.stats.n, 1.0)[:, None])
+
+
+def test_sums_of_the_last_pass_in_runs_of_several_blocks(rng):
+    """One thread has eight runs of two blocks each here."""
+    X = ROWS["separated"](rng, 256).repeat(22, axis=0).astype(np.float32)
+    engine = open_engine("native", X, n_threads=1)
+    sites = Sites.of(engine.points(np.arange(0, 11_440, 22)))
+    for _ in range(3):
+        found, expected = engine.nearest(sites).stats, open_engine("native", X, n_threads=2).nearest(sites).stats
+        for one in ("n", "sum", "sse"):
+            np.testing.assert_array_equal(getattr(found, one), getattr(expected, one))
+        centres = sites.centres.copy()
+        centres[::5] += 0.1 * rng.normal(size=centres[::5].shape)
+        sites = sites.moved(centres)
+
+
 def test_a_resting_clustering_costs_one_distance_a_row(rng):
     X = ROWS["separated"](rng, 9)
     engine = open_engine("native", X)

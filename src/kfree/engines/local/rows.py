@@ -148,8 +148,10 @@ class LocalRows(MemoryRows):
         return found
 
     def distances_to_own(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
-        self.n_distances += len(rows)
         sq_dist = np.empty(len(rows))
+        if self._bounds.measured(rows, labels, centres, sq_dist):
+            return sq_dist
+        self.n_distances += len(rows)
         self.passes.distances_to_own(self._rows, rows, labels, centres, self.n_threads, sq_dist)
         return sq_dist
 

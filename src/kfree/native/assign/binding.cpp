@@ -26,7 +26,12 @@ auto as_array(std::vector<int64_t>&& list) {
 void bind_assign(nb::module_& m) {
   nb::class_<Bounds>(m, "Bounds")
       .def(nb::init<int64_t, int64_t, std::optional<bool>>(), "n_rows"_a, "parted_columns"_a = Bounds::PARTED_COLUMNS,
-           "prefilter"_a = nb::none());
+           "prefilter"_a = nb::none())
+      .def("measured", [](const Bounds& self, Vector<const int64_t> row, Vector<const int32_t> cluster,
+                          Matrix<const double> centres, Vector<double> sq_dist) {
+        const auto k = static_cast<int64_t>(centres.shape(0)), d = static_cast<int64_t>(centres.shape(1));
+        return unlocked([&] { return self.measured(list_of(row, cluster), centres.data(), k, d, sq_dist.data()); });
+      }, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "sq_dist"_a.noconvert());
 
   m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
                       int n_threads, Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,

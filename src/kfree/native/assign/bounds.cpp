@@ -23,16 +23,19 @@ void Bounds::turn_to(const Sites& sites, const int64_t* uids, int n_threads) {
   const double rounding = 0x1p-51 * static_cast<double>(sites.d + 16);
   up_ = 1.0 + rounding;
   down_ = 1.0 - rounding;
-  if (!complete_)
+  if (!complete_) {
     parallel_for(label_.size(), 1, n_threads, [this](int64_t begin, int64_t end) {
       std::fill(label_.begin() + begin, label_.begin() + end, -1);
     });
+    sum_.clear();
+  }
   complete_ = false;
   const auto n_rows = static_cast<int64_t>(label_.size());
   if (sites.d >= (n_rows <= MOST_KEPT_ROWS ? KEPT_COLUMNS : MANY_COLUMNS)) sq_dist_.resize(n_rows);
   const std::vector<double> drift = measure_drift(sites, uids, n_threads);
   set_fastest_apart(sites, drift);
   part_by_speed(sites, drift, n_threads);
+  holds_.assign(same_numbers_ && sum_.size() == static_cast<size_t>(sites.k * sites.d) ? sites.k : 0, 1);
   centre_.resize(sites.k * sites.d);
   parallel_for(sites.k, sites.d, n_threads, [&](int64_t begin, int64_t end) {
     std::copy(sites[begin], sites[end], centre_.data() + begin * sites.d);
@@ -45,6 +48,17 @@ void Bounds::labels(int64_t begin, int64_t end, int32_t* label) const {
   if (same_numbers_) return;
   for (int64_t i = 0; i < end - begin; ++i)
     if (label[i] >= 0) label[i] = renumbered_[label[i]];
+}
+
+bool Bounds::measured(RowList list, const double* centres, int64_t k, int64_t d, double* sq_dist) const {
+  if (!complete_ || !keeps_distances() || uids_.size() != static_cast<size_t>(k)) return false;
+  if (!std::equal(centres, centres + k * d, centre_.begin(), centre_.end())) return false;
+  for (int64_t i = 0; i < list.n; ++i) {
+    const int64_t row = list.row[i];
+    if (label_[row] != list.cluster[i]) return false;
+    sq_dist[i] = sq_dist_[row];
+  }
+  return true;
 }
 
 int64_t Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open) {

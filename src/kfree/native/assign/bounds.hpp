@@ -1,6 +1,7 @@
 // Bounds kept from one pass to the next, after Hamerly (2010): for each row, a lower bound on the distance to any other
 // site. Sites may be added, removed and moved in any way; the caller passes their positions and uids only, and drifts
-// are measured here. The few fastest sites would weaken the bound of every row, so they are treated separately.
+// are measured here. The few fastest sites would weaken the bound of every row, so they are treated separately. Of rows
+// with many columns, distances and sums are kept as well.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "rows/sites.hpp"
+#include "rows/stats.hpp"
 
 namespace kfree {
 
@@ -75,6 +77,22 @@ class Bounds {
     if (keeps_distances()) std::copy(sq_dist, sq_dist + (end - begin), sq_dist_.data() + begin);
   }
 
+  // The distances of the listed rows to their own sites, if these sites and labels are those of the last complete pass;
+  // false if not, or if distances are not kept. in centres (k, d); out sq_dist (list.n,)
+  bool measured(RowList list, const double* centres, int64_t k, int64_t d, double* sq_dist) const;
+
+  // Whether sums of the last complete pass are kept, about as many sites with the same numbers. A cluster that no row
+  // came to or left since then has the same sum of coordinates, to the last bit.
+  bool knows_sums() const { return !holds_.empty(); }
+  // in has_changed (k,): whether some rows came or left
+  void forget_sums(const std::vector<char>& has_changed) {
+    for (size_t j = 0; j < holds_.size(); ++j) holds_[j] &= !has_changed[j];
+  }
+  // Valid until sums are kept.
+  KnownSums known_sums() const { return knows_sums() ? KnownSums{sum_.data(), holds_.data()} : KnownSums{}; }
+  // in sum (k, d): sums of this pass, null if they are not worth keeping
+  void keep_sums(const double* sum) { sum_.assign(sum, sum ? sum + centre_.size() : sum); }
+
   const Subset& fastest() const { return fastest_sites_; }
 
   // Of `n_prefiltered` rows, the prefilter has decided n_seen. If it was tried on rows from everywhere and decided few,
@@ -109,6 +127,9 @@ class Bounds {
   std::vector<double> sq_dist_;  // empty if it is not kept
   std::vector<char> has_moved_;  // (k,)
   bool complete_ = false, prefilter_pays_ = true;
+  // Sums of the last complete pass, empty if they are not kept, and whether each is known to hold in this one: 1 or 0.
+  Uninitialised<double> sum_;
+  std::vector<char> holds_;  // (k,), empty if no sums are known
   // The sites that the bounds hold for.
   Uninitialised<double> centre_;
   std::vector<int64_t> uids_;

@@ -36,10 +36,7 @@ int64_t nearest_of_all(const Rows& rows, const Sites& sites, Scratch& scratch, i
     rows.nearest({nullptr, begin}, n_rows, sites, sites.k, scratch, label + begin, sq_dist + begin, second);
   }
   Stats stats(rows, out, 1);
-  for (int64_t run = 0; run < stats.n_runs(); ++run) {
-    const int64_t first = stats.run_begin(run) * BLOCK, end = std::min(rows.n, stats.run_begin(run + 1) * BLOCK);
-    stats.add(run, {{nullptr, first}, end - first, label + first, sq_dist + first});
-  }
+  stats.add_all(label, sq_dist);
   stats.finish();
   return rows.n * sites.k;
 }

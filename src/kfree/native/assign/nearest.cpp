@@ -55,19 +55,33 @@ class PieceAssignment {
   PieceAssignment(const Rows& rows, const Sites& sites, const Quantized& quantized, TreeOnDemand& tree, Bounds& bounds,
                   Worker& worker, int32_t* label, double* sq_dist)
       : rows_(rows), sites_(sites), quantized_(quantized), tree_(tree), bounds_(bounds), worker_(worker), label_(label),
-        sq_dist_(sq_dist), ranks_in_place_(rows.ranks_narrow(sites.k) && !quantized.all && !tree.get()), open_(PIECE) {}
+        sq_dist_(sq_dist), ranks_in_place_(rows.ranks_narrow(sites.k) && !quantized.all && !tree.get()), open_(PIECE),
+        before_(PIECE), has_changed_(sites.k) {}
 
   // Labels the rows begin…end−1, PIECE of them at most; false if the call was stopped.
   bool assign_piece(int64_t begin, int64_t end) {
     tally_ = {};
-    const int64_t at_once = rows_at_once(rows_.d);
+    const int64_t at_once = rows_at_once(rows_.d), first = begin;
+    if (bounds_.knows_sums()) bounds_.labels(begin, end, before_.data());
     for (; begin < end; begin += at_once) assign(begin, std::min(end, begin + at_once));
+    if (bounds_.knows_sums()) note_changes(first, end);
     return worker_.go_on();
   }
   // What was done for the last piece.
   const Tally& tally() const { return tally_; }
+  // Clusters (k,) that rows of the pieces so far have come to or left since the last pass, where its sums are known.
+  const std::vector<char>& has_changed() const { return has_changed_; }
 
  private:
+  void note_changes(int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < end - begin; ++i) {
+      const int32_t before = before_[i], now = label_[begin + i];
+      if (before == now) continue;
+      if (before >= 0) has_changed_[before] = 1;
+      has_changed_[now] = 1;
+    }
+  }
+
   void assign(int64_t begin, int64_t end) {
     if (sites_.k == 1) return keep_only_site(begin, end);
     doubtful_.clear();
@@ -269,6 +283,8 @@ class PieceAssignment {
   const bool ranks_in_place_;
   Scratch scratch_;
   std::vector<int64_t> open_, moved_, doubtful_, unknown_, unseen_;
+  std::vector<int32_t> before_;  // labels of the last pass
+  std::vector<char> has_changed_;
   Tally tally_;
 };
 
@@ -280,6 +296,8 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
   std::mutex adding;
   Stats stats(rows, out, n_threads);
   std::vector<std::atomic<int64_t>> n_assigned(stats.n_runs());
+  // Sparse rows are added up in less time than sums are copied.
+  const bool keeps_sums = stats.by_cluster() && rows.has_coordinates() && !out.by_node;
   bounds.turn_to(sites, uids, n_threads);
   const Quantized quantized(rows, sites, bounds, n_threads);
   TreeOnDemand tree(rows, sites);
@@ -292,6 +310,7 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
       bounds.keep_distances(begin, end, sq_dist + begin);
       own.add(assignment.tally());
       if (far) mark_far(rows, sq_dist, lam, begin, end, far);
+      if (keeps_sums) continue;
       // The thread that assigns the last rows of a run adds it up.
       const int64_t run = stats.run_of(begin / BLOCK), n_now = end - begin;
       const int64_t first = stats.run_begin(run) * BLOCK, n = std::min(rows.n, stats.run_begin(run + 1) * BLOCK) - first;
@@ -300,8 +319,15 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
     }
     std::lock_guard lock(adding);
     done.add(own);
+    bounds.forget_sums(assignment.has_changed());
   });
+  if (keeps_sums) {
+    // A cluster has the sum that it had if no row came or went, which only all rows show.
+    stats.know(bounds.known_sums());
+    stats.add_all(label, sq_dist);
+  }
   stats.finish();
+  bounds.keep_sums(keeps_sums ? out.sum : nullptr);
   bounds.finish();
   bounds.judge_prefilter(done.n_prefiltered, done.n_seen);
   return done.n_distances;

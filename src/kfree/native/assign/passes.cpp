@@ -9,14 +9,9 @@
 namespace kfree {
 
 void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut out) {
+  require_labels(label, rows.n, out.k);
   Stats stats(rows, out, n_threads);
-  Blocks(stats.n_runs()).run(n_threads, [&](Worker& worker) {
-    for (int64_t run; (run = worker.next()) >= 0;) {
-      const int64_t begin = stats.run_begin(run) * BLOCK, end = std::min(rows.n, stats.run_begin(run + 1) * BLOCK);
-      require_labels(label + begin, end - begin, out.k);
-      stats.add(run, {{nullptr, begin}, end - begin, label + begin, sq_dist + begin});
-    }
-  });
+  stats.add_all(label, sq_dist);
   stats.finish();
 }
 

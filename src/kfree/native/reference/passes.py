@@ -36,6 +36,10 @@ class Bounds:
     def __init__(self, n_rows, parted_columns=0, prefilter=None):
         pass
 
+    def measured(self, row, cluster, centres, sq_dist):
+        """Whether the last pass has left these distances, which are then in ``sq_dist``."""
+        return False
+
 
 def copy(rows, index, z):
     """out z (m, d): coordinates of the rows in ``index`` (m,)."""

@@ -15,13 +15,16 @@ template <class Source>
 class BlockFold {
  public:
   BlockFold(const ByCluster& rows, int64_t first_block, int64_t d, Source source)
-      : rows_(rows), first_block_(first_block), width_(d + 2), room_(rows.level * width_),
+      : rows_(rows), first_block_(first_block), width_(d + 2), n_added_(width_), room_(rows.level * width_),
         n_ahead_(std::clamp<int64_t>(VALUES_AHEAD / std::max<int64_t>(d, 1), 1, 8)), source_(source) {}
 
-  // out record (n_clusters, d + 2)
+  // out record (n_clusters, d + 2), with zeros for sums that are not wanted
   void write(double* record) {
-    for (int64_t r = 0; r < rows_.n_clusters; ++r)
+    for (int64_t r = 0; r < rows_.n_clusters; ++r) {
+      n_added_ = rows_.is_known && rows_.is_known[r] ? 2 : width_;
       node(rows_.begin[r], rows_.begin[r + 1], rows_.level, record + r * width_);
+      std::fill(record + r * width_ + n_added_, record + (r + 1) * width_, 0.0);
+    }
   }
 
  private:
@@ -38,24 +41,27 @@ class BlockFold {
     if (end - right == 1) return add(right, sum);
     double* other = room_.data() + (level - 1) * width_;
     node(right, end, level - 1, other);
-    for (int64_t t = 0; t < width_; ++t) sum[t] += other[t];
+    for (int64_t t = 0; t < n_added_; ++t) sum[t] += other[t];
   }
 
   void one_block(int64_t begin, int64_t end, double* sum) {
-    ask_for_later(begin);
+    if (has_sum()) ask_for_later(begin);
     // + 0.0, because sums begin with zero, and a sum of −0.0 alone is 0.0.
     sum[0] = rows_.weight[begin] + 0.0;
     sum[1] = weighted_sq_dist(begin) + 0.0;
-    source_.set(rows_.row[begin], rows_.weight[begin], sum + 2);
+    if (has_sum()) source_.set(rows_.row[begin], rows_.weight[begin], sum + 2);
     for (int64_t i = begin + 1; i < end; ++i) add(i, sum);
   }
 
   void add(int64_t i, double* sum) {
-    ask_for_later(i);
     sum[0] += rows_.weight[i];
     sum[1] += weighted_sq_dist(i);
+    if (!has_sum()) return;
+    ask_for_later(i);
     source_.add(rows_.row[i], rows_.weight[i], sum + 2);
   }
+
+  bool has_sum() const { return n_added_ == width_; }
 
   double weighted_sq_dist(int64_t i) const { return weighed(rows_.weight[i], rows_.sq_dist[i]); }
 
@@ -66,6 +72,7 @@ class BlockFold {
   static constexpr int64_t VALUES_AHEAD = 1024;
   const ByCluster& rows_;
   const int64_t first_block_, width_;
+  int64_t n_added_;  // numbers of a record of this cluster that are added up
   std::vector<double> room_;  // (level, d + 2): a right child for each level
   const int64_t n_ahead_;     // rows that are asked for before they are needed
   Source source_;

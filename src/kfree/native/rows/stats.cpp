@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/pairs.hpp"
+#include "core/parallel.hpp"
 
 namespace kfree {
 namespace {
@@ -41,6 +42,15 @@ Stats::Stats(const Rows& rows, StatsOut out, int64_t begin, int64_t end, int n_t
 
 int64_t Stats::run_begin(int64_t run) const {
   return std::clamp(((first_run_ + run) << level_) - rows_.first_block, begin_, end_);
+}
+
+void Stats::add_all(const int32_t* label, const double* sq_dist) {
+  Blocks(n_runs_).run(n_threads_, [&](Worker& worker) {
+    for (int64_t run; (run = worker.next()) >= 0;) {
+      const int64_t begin = run_begin(run) * BLOCK, end = std::min(rows_.n, run_begin(run + 1) * BLOCK);
+      add(run, {{nullptr, begin}, end - begin, label + begin, sq_dist + begin});
+    }
+  });
 }
 
 void Stats::add(int64_t run, const Weighed& some) {
@@ -96,7 +106,12 @@ std::unique_ptr<ClusterSums> Stats::add_by_cluster(TreeNode node, const Weighed&
     weight[place] = some.weight ? some.weight[i] : rows_.weight(some.rows[i]);
     sq_dist[place] = some.sq_dist[i];
   }
-  rows_.add_up({n_clusters, next.data(), row.data(), weight.data(), sq_dist.data(), node.level}, sums->records());
+  std::vector<char> is_known;
+  if (known_.is_known)
+    for (const int32_t j : sums->touched()) is_known.push_back(known_.is_known[j]);
+  rows_.add_up({n_clusters, next.data(), row.data(), weight.data(), sq_dist.data(),
+                known_.is_known ? is_known.data() : nullptr, node.level},
+               sums->records());
   return sums;
 }
 
@@ -109,7 +124,8 @@ void Stats::finish() {
     const int64_t place = p * out_.k + j;
     out_.n[place] = record[0];
     out_.sse[place] = record[1];
-    std::copy_n(record + 2, d, out_.sum + place * d);
+    const bool is_known = known_.is_known && known_.is_known[j];
+    std::copy_n(is_known ? known_.sum + j * d : record + 2, d, out_.sum + place * d);
   });
 }
 

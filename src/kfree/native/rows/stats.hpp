@@ -29,12 +29,23 @@ struct Weighed {
   const double* weight = nullptr;  // instead of the rows' own; may be negative
 };
 
+// Sums of coordinates that are what they were in another pass: sum (k, d), and of which clusters (k,), or nulls.
+struct KnownSums {
+  const double* sum = nullptr;
+  const char* is_known = nullptr;
+};
+
 // The statistics of one pass. Blocks are taken in runs, aligned nodes of the tree, each by one thread.
 class Stats {
  public:
   // Of blocks begin…end−1, as numbered within `rows`.
   Stats(const Rows& rows, StatsOut out, int64_t begin, int64_t end, int n_threads);
   Stats(const Rows& rows, StatsOut out, int n_threads) : Stats(rows, out, 0, rows.n_blocks(), n_threads) {}
+
+  // Whether rows are added up cluster by cluster: those of a run take so much memory that no cache holds them.
+  bool by_cluster() const { return by_cluster_; }
+  // Sums that need not be added up, where that is by cluster and `out` is not by node. To be called before `add`.
+  void know(KnownSums known) { known_ = known; }
 
   int64_t n_runs() const { return n_runs_; }
   // The first block of a run, and that after the last of run n_runs() − 1, as numbered within the rows.
@@ -44,6 +55,8 @@ class Stats {
 
   // Adds up all rows of a run, of which there may be none. Every run once, from any thread, in any order.
   void add(int64_t run, const Weighed& some);
+  // All runs of all rows, in parallel. in label, sq_dist (n,)
+  void add_all(const int32_t* label, const double* sq_dist);
   // Writes the results, once all runs are added.
   void finish();
 
@@ -59,6 +72,7 @@ class Stats {
   const int n_threads_;
   ClusterTree tree_;
   const bool by_cluster_;
+  KnownSums known_;
   int level_ = 0;  // of a whole run
   int64_t first_run_ = 0, n_runs_ = 0;
 };
