@@ -75,7 +75,11 @@ KINDS = {"f8": np.asarray, "f4": lambda X: X.astype(np.float32), "csr": sp.csr_a
 )
 @pytest.mark.parametrize(
     ("data", "d", "k"),
-    [*itertools.product(ROWS, [2, 9], [3, 80]), ("separated", 9, 300), ("separated", 20, 30), ("grid", 20, 30)],
+    [
+        *itertools.product(ROWS, [2, 9], [3, 80]),
+        *[("separated", 9, 300), ("separated", 20, 30), ("grid", 20, 30)],
+        *itertools.product(("overlapping", "grid"), [130], [30, 80]),  # so many columns are not parted by speed
+    ],
 )
 def test_any_history_of_sites_gives_the_labels_of_a_first_pass(data, d, k, kind, isa, rng, monkeypatch):
     monkeypatch.setenv("KFREE_ISA", isa)

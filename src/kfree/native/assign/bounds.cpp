@@ -12,6 +12,8 @@
 namespace kfree {
 namespace {
 
+// Comparing a row with this share of the sites takes less than half the time of ranking them all.
+constexpr size_t MOVED_SHARE = 3;
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // How many sites are set apart: one panel, or two where that is still a small part of all, so that comparing a row with
 // them takes a fraction of the time of ranking.
@@ -175,8 +177,12 @@ void Bounds::part_by_speed(const Sites& sites, const std::vector<double>& drift,
 void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& drift) {
   std::vector<int32_t> order(sites.k);
   std::iota(order.begin(), order.end(), 0);
-  const size_t n = n_fastest(sites.k);
-  const size_t n_sorted = 2 * PANEL + 2;  // more than are set apart or parted from the rest
+  // Sites of many columns are not parted by speed. If few of them have moved at all, these are the ones to compare with.
+  const auto n_moved = static_cast<size_t>(std::count(has_moved_.begin(), has_moved_.end(), 1));
+  const bool few_move = sites.d > parted_columns_ && MOVED_SHARE * n_moved <= order.size();
+  const size_t n = few_move ? n_moved : n_fastest(sites.k);
+  slow_rest_ = few_move;
+  const size_t n_sorted = std::max<size_t>(n, 2 * PANEL) + 2;  // more than are set apart or parted from the rest
   std::partial_sort(order.begin(), order.begin() + std::min(n_sorted, order.size()), order.end(),
                     [&](int32_t a, int32_t b) { return drift[a] > drift[b] || (drift[a] == drift[b] && a < b); });
   fastest_ = order[0];

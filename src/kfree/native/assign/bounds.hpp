@@ -94,6 +94,8 @@ class Bounds {
   void keep_sums(const double* sum) { sum_.assign(sum, sum ? sum + centre_.size() : sum); }
 
   const Subset& fastest() const { return fastest_sites_; }
+  // Whether no site but the fastest may be nearer than a row's own: both rest, so that neither distances nor ties change.
+  bool rests_among_slow(int32_t label) const { return same_numbers_ && slow_rest_ && !has_moved_[label]; }
 
   // Of `n_prefiltered` rows, the prefilter has decided n_seen. If it was tried on rows from everywhere and decided few,
   // it is not tried again.
@@ -142,6 +144,7 @@ class Bounds {
   // How far the fastest site has moved, the next one, and those that are not among the fastest; and the drift beyond
   // which a bound is not kept (set_fastest_apart).
   double largest_drift_ = 0.0, second_drift_ = 0.0, slow_drift_ = 0.0, lasting_drift_ = 0.0;
+  bool slow_rest_ = false;  // all sites that are not among the fastest
   // Other sites fall in two parts in several ways, each with a bound for both: how far the sites of the first part have
   // come, and half the distance between the row's site and the nearest of the second part.
   static constexpr int MOST_LEVELS = 3;

@@ -153,14 +153,17 @@ class PieceAssignment {
     });
   }
 
-  // Where to search for the nearest site of a row whose bound fails: among the fastest sites, if the bound fails for
-  // these only; nowhere, if its own site is the fastest and the bound holds for the rest; otherwise among all.
+  // Where to search for the nearest site of a row whose bound fails: among the fastest sites, if it fails for these only
+  // or if the others rest; nowhere, if its own site is the fastest and the bound holds for the rest; otherwise among all.
   void sort_out(int64_t row) {
     const int32_t label = label_[row];
     const double sq_dist = sq_dist_[row], lower = bounds_.lower(row, label);
-    if (bounds_.fastest().id.empty())
+    const bool rests = bounds_.rests_among_slow(label);
+    if (rests && bounds_.fastest().id.empty())
+      bounds_.keep(row, label, lower);
+    else if (bounds_.fastest().id.empty())
       unknown_.push_back(row);  // none is set apart; a bound too small to be relied on may seem to exceed the distance
-    else if (bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist))
+    else if (rests || bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist))
       doubtful_.push_back(row);
     else if (bounds_.exceeds(lower, sq_dist))
       bounds_.keep(row, label, lower);
@@ -178,9 +181,10 @@ class PieceAssignment {
       rows_.lower_among({rows, 0}, n_rows, sites_, bounds_.fastest(), label, scratch_, fast);
     tally_.n_distances += n_rows * static_cast<int64_t>(bounds_.fastest().id.size());
     for (int i = 0; i < n_rows; ++i) {
-      const double lower = std::min(fast[i], bounds_.lower_of_slow(rows[i]));
-      if (bounds_.exceeds(lower, sq_dist_[rows[i]]))
-        bounds_.keep(rows[i], label[i], lower);
+      const double slow = bounds_.lower_of_slow(rows[i]), sq_dist = sq_dist_[rows[i]];
+      const bool no_slow_one = bounds_.rests_among_slow(label[i]) || bounds_.exceeds(slow, sq_dist);
+      if (no_slow_one && bounds_.exceeds(fast[i], sq_dist))
+        bounds_.keep(rows[i], label[i], std::min(fast[i], slow));
       else
         unknown_.push_back(rows[i]);
     }
