@@ -317,7 +317,48 @@ def test_a_pass_that_has_begun_is_used_only_at_the_means(moved, empties):
     sites = sites.moved(stats.sum / stats.n[:, None] + moved)
     ours.expect_means(changed)
     found, reference = ours.nearest(sites), theirs.nearest(sites)
-    assert ours._history._n_passes == (2 if moved == 0.0 else 3)
+    assert ours._history.was_begun == (moved == 0.0)
     np.testing.assert_array_equal(ours.labels(found.assignment), theirs.labels(reference.assignment))
     for name in ("n", "sum", "sse"):
         np.testing.assert_array_equal(getattr(found.stats, name), getattr(reference.stats, name))
+
+
+def test_passes_ahead_of_a_search_change_nothing():
+    """From the second pass at means on, the next one begins before the host has seen the sums."""
+    X, weight, unit, rows = rows_and_sites((150, 3, 8), "weights, some zero")
+    ours, theirs = (open_engine(name, X, weight=weight, unit=unit) for name in ("gpu", "reference"))
+    points = theirs.rows(rows)
+    points[5] = points[4] + 1e-9  # nearly all of its rows are nearer to the other, so that it may lose the last one
+    sites, begun = Sites.of(points), []
+    for step in range(9):
+        ours.expect_means()
+        labels, sq_dist, found, _ = ours.assign(sites, np.inf)
+        begun.append(ours._history.was_begun)
+        assert ours._history.is_ahead == begun[-1]
+        reference = theirs.nearest(sites)
+        np.testing.assert_array_equal(ours.arrays.to_numpy(labels), theirs.labels(reference.assignment))
+        np.testing.assert_array_equal(
+            ours.arrays.to_numpy(sq_dist), theirs.sq_dists(reference.assignment, sites.centres)
+        )
+        stats = found.total()
+        for name in ("n", "sum", "sse"):
+            np.testing.assert_array_equal(getattr(stats, name), getattr(reference.stats, name))
+        alive = stats.n > 0
+        means = np.where(alive[:, None], stats.sum / np.where(alive, stats.n, 1.0)[:, None], sites.centres)
+        sites = sites.moved(means + 0.5 * (step == 4))  # elsewhere once
+    assert begun[1:4] == [True] * 3
+    assert not begun[5]
+    assert begun[-1]
+
+
+def test_a_site_that_has_no_mean_stays_where_it_is():
+    X, weight, unit, rows = rows_and_sites((150, 3, 8), "weights, some zero")
+    ours, theirs = (open_engine(name, X, weight=weight, unit=unit) for name in ("gpu", "reference"))
+    sites = Sites.of(theirs.rows(rows))
+    ours.nearest(sites)
+    places = ours.arrays.of(sites.centres.copy())
+    places[2] = np.nan
+    ours._history.begin(places)
+    labels = ours.labels(ours.nearest(sites).assignment)
+    assert ours._history.was_begun
+    np.testing.assert_array_equal(labels, theirs.labels(theirs.nearest(sites).assignment))

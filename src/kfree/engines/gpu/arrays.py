@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,18 +45,33 @@ class TorchArrays(Arrays):
         return locked.to(self.device, non_blocking=True)
 
     def to_numpy(self, array: torch.Tensor) -> NDArray[Any]:
+        return self.arriving(array)()
+
+    def arriving(self, array: torch.Tensor) -> Callable[[], NDArray[Any]]:
+        """Begin to copy an array to memory. What is returned waits for it, not for what the device does after it."""
         if array.device.type == "cpu" or array.nbytes > _MOST_LOCKED:
-            return np.asarray(array.cpu().numpy())
+            found: NDArray[Any] = array.cpu().numpy()
+            return lambda: found
         here = torch.empty(array.shape, dtype=array.dtype, pin_memory=True)
         here.copy_(array, non_blocking=True)
-        torch.cuda.current_stream(array.device).synchronize()
-        return np.asarray(here.numpy())
+        copied = torch.cuda.current_stream(array.device).record_event()
 
-    def all_to_numpy(self, *arrays: torch.Tensor) -> Iterator[NDArray[Any]]:
-        """Arrays of one type, copied at once."""
-        ends = np.cumsum([array.numel() for array in arrays])
-        pieces = np.split(self.to_numpy(torch.cat([array.reshape(-1) for array in arrays])), ends[:-1])
-        return (piece.reshape(tuple(array.shape)) for piece, array in zip(pieces, arrays, strict=True))
+        def arrived() -> NDArray[Any]:
+            copied.synchronize()
+            return np.asarray(here.numpy())
+
+        return arrived
+
+    def all_arriving(self, *arrays: torch.Tensor) -> Callable[[], list[NDArray[Any]]]:
+        """The same for arrays of one type, which are copied at once."""
+        arrived = self.arriving(torch.cat([array.reshape(-1) for array in arrays]))
+        shapes, ends = [tuple(array.shape) for array in arrays], np.cumsum([array.numel() for array in arrays])
+
+        def all_arrived() -> list[NDArray[Any]]:
+            pieces = np.split(arrived(), ends[:-1])
+            return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+        return all_arrived
 
     def copy(self, array: torch.Tensor) -> torch.Tensor:
         return array.clone()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,14 +28,20 @@ class ClusterSums:
         self._number, self._k = -1, 0
         self._of_all: Recorded[torch.Tensor]
 
-    def of_pass(self, found: Found, k: int) -> Sums:
-        """Sums of a pass; clusters with the rows and the centre of the pass before keep theirs."""
+    def of_pass(self, found: Found, k: int, meanwhile: Callable[[torch.Tensor], None] | None = None) -> Sums:
+        """Sums of a pass; clusters with the rows and the centre of the pass before keep theirs.
+
+        While new ones are copied to memory, the means that follow from them are given to ``meanwhile``.
+        """
         if self._span is not None:
             return self.of(found.labels, found.sq_dist, k)
         follows, self._number = found.number == self._number + 1, -1
         if not (found.same and follows):
             self._totals = self._totals_of_pass(found, k, follows)
-            self._stats = self._stats_of(self._totals)
+            arriving = self._arriving(self._totals)
+            if meanwhile:
+                meanwhile(self._means())
+            self._stats = arriving()
         self._number = found.number
         return Sums.of_all(self._stats)
 
@@ -45,11 +52,14 @@ class ClusterSums:
         """
         if self._number < 0:
             return None
-        means = self._totals[:, :-2] / self._totals[:, -1:]
+        means = self._means()
         if changed is not None:
             clusters, stats = changed
             means[self._arrays.of(clusters)] = self._arrays.of(stats.sum) / self._arrays.of(stats.n)[:, None]
         return means
+
+    def _means(self) -> torch.Tensor:
+        return self._totals[:, :-2] / self._totals[:, -1:]
 
     def _totals_of_pass(self, found: Found, k: int, follows: bool) -> torch.Tensor:
         if self._k != k:
@@ -89,7 +99,7 @@ class ClusterSums:
         k: int,
     ) -> Stats:
         """Statistics of rows, all or listed; sse is not defined without distances."""
-        return self._stats_of(self._totals_of(rows, labels, coefficient, sq_dist, k))
+        return self._arriving(self._totals_of(rows, labels, coefficient, sq_dist, k))()
 
     def of(self, labels: torch.Tensor, sq_dist: torch.Tensor, k: int) -> Sums:
         """Sums over all rows."""
@@ -108,8 +118,9 @@ class ClusterSums:
         levels = sums.levels_for(self._rows.n_rows, self._first_block, self._span is None, k)
         return sums.Segments(self._rows, self._first_block, rows, labels, k, levels)
 
-    def _stats_of(self, totals: torch.Tensor) -> Stats:
-        return Stats(*self._arrays.all_to_numpy(*_apart(totals)))
+    def _arriving(self, totals: torch.Tensor) -> Callable[[], Stats]:
+        parts = self._arrays.all_arriving(*_apart(totals))
+        return lambda: Stats(*parts())
 
 
 def _counting(coefficient: torch.Tensor | None, sq_dist: torch.Tensor | None) -> torch.Tensor | None:

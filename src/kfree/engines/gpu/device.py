@@ -51,7 +51,7 @@ def require_room(n_rows: int, n_features: int, bytes_to_copy: int, device: Any) 
 
     if device.type == "cpu":
         return
-    needed = bytes_to_copy + n_rows * (n_features + BYTES_A_ROW) + min(BYTES_AT_ONCE, n_rows * (2 * n_features + 240))
+    needed = bytes_to_copy + n_rows * (n_features + BYTES_A_ROW) + min(BYTES_AT_ONCE, n_rows * (2 * n_features + 304))
     if needed < LEAST_ASKED:
         return
     free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)

@@ -24,6 +24,7 @@ from kfree.engines.gpu.assign import nearest
 from kfree.engines.gpu.cluster_sums import ClusterSums
 from kfree.engines.gpu.device import require_device, require_room
 from kfree.engines.gpu.history import History
+from kfree.engines.gpu.recorded import FEW_ROWS
 from kfree.engines.gpu.rows import DeviceRows
 from kfree.engines.gpu.upload import to_device
 from kfree.engines.local.rows import LocalRows, require_directions
@@ -88,7 +89,11 @@ class GpuRows(MemoryRows):
         self.n_distances += self.n_rows * k
         if lam == np.inf:
             found = self._history.nearest(sites.uids, sites.centres)
-            return found.labels.clone(), found.sq_dist, self._sums.of_pass(found, k), None
+            # A search that went from means to means goes on. Of many rows, a pass in vain takes longer than waiting.
+            goes_on = self._history.was_begun and self.n_rows <= FEW_ROWS
+            labels, sq_dist = found.labels.clone(), found.sq_dist.clone() if goes_on else found.sq_dist
+            sums = self._sums.of_pass(found, k, self._history.begin if goes_on else None)
+            return labels, sq_dist, sums, None
         # A sweep goes on with labels and distances in place, so that no history can be kept of them.
         centres = self.arrays.of(sites.centres)
         sq_dist = torch.empty(self.n_rows, dtype=torch.float64, device=self.X.device)
@@ -96,6 +101,8 @@ class GpuRows(MemoryRows):
         return labels, sq_dist, self.sums_of(labels, sq_dist, k), self._weighted(sq_dist, None) > lam
 
     def expect_means(self, changed: tuple[Index, Stats] | None = None) -> None:
+        if changed is None and self._history.is_ahead:
+            return
         means = self._sums.means(changed)
         # The centre of directions is not their mean.
         if means is not None and not self.frame.unit:

@@ -11,6 +11,7 @@ import triton
 
 from kfree.core.stats import Floats, Index
 from kfree.engines.gpu import canonical
+from kfree.engines.gpu.arrays import TorchArrays
 from kfree.engines.gpu.assign import nearest
 from kfree.engines.gpu.device import EXACT
 from kfree.engines.gpu.kernels import revisit
@@ -55,32 +56,40 @@ class History:
         self._shape: tuple[int, ...] = (0, 0)
         self._wait, self._next_try = 0, 0
         self._begun: Found | None = None
+        self.was_begun = False
 
     def nearest(self, uids: Index, centres: Floats) -> Found:
         """The nearest site of every row."""
         begun, self._begun = self._begun, None
         is_known = np.array_equal(uids, self._uids)
-        if begun is not None and is_known and np.array_equal(centres, self._on_host.numpy()):
+        self.was_begun = begun is not None and is_known and np.array_equal(centres, self._begun_at())
+        if begun is not None and self.was_begun:
             return begun
         # An interrupt must not leave a history of which one part is of this pass, and another of the last.
         self._uids = _NONE
         if self._shape != centres.shape:
             self._make_room(centres.shape)
-        # What the last pass copied from there has arrived: its results have.
+        # What the last pass that was asked for copied from there has arrived: its results have.
         self._on_host.numpy()[...] = centres
         self._centres.copy_(self._on_host, non_blocking=True)
         return self._passed(uids, is_known)
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether a pass is begun that nobody has asked for yet."""
+        return self._begun is not None
+
     def begin(self, centres: torch.Tensor) -> None:
         """Begin a pass at other places of the last pass's sites before it is asked for.
 
-        While the device ranks rows, the host computes the same places, for ``nearest`` to compare.
+        While the device ranks rows, the host computes the same places, for ``nearest`` to compare. A site without a
+        place stays where it is.
         """
         uids, self._uids = self._uids, _NONE
         if len(uids) != len(centres):
             return
-        self._centres.copy_(centres)
-        self._on_host.copy_(self._centres)
+        self._centres.copy_(torch.where(centres.isfinite(), centres, self._centres))
+        self._begun_at = TorchArrays(self._rows.device).arriving(self._centres)
         self._begun = self._passed(uids, True)
 
     def _passed(self, uids: Index, is_known: bool) -> Found:

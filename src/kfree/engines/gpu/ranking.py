@@ -15,7 +15,7 @@ from kfree.engines.gpu.kernels.quantize import quantize_sites
 from kfree.engines.gpu.rows import MOST_STEPS, DeviceRows, Quantized, width_of
 
 # Rows of which more sites than this may be the nearest are compared with all.
-MOST_CANDIDATES = 16
+MOST_CANDIDATES = 32
 # Numbers in half precision that are made at a time, which bounds the memory.
 MOST_NUMBERS = 1 << 28
 # The largest coordinate in half precision: squares are within float32, and small coordinates not too small.

@@ -15,7 +15,7 @@ from kfree.engines.gpu.rows import DeviceRows
 BLOCK = 1 << sums.BLOCK_BITS.value
 LEVELS = sums.LEVELS.value
 # So many segments keep all processors of a large GPU busy. One with more rows on average would take too long.
-ENOUGH, MOST_ROWS = 16384, 512
+ENOUGH, MOST_ROWS = 8192, 1024
 # Columns that a warp adds at most, and numbers that it loads before it adds them.
 MOST_COLUMNS, NUMBERS_AHEAD = 64, 256
 
