@@ -58,9 +58,11 @@ class Module:
             yield from imported(node)
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-                argument = ast.unparse(node.args[0])
-                if "kfree" in argument or not isinstance(node.args[0], ast.Constant):
-                    yield argument
+                argument = node.args[0]
+                if not isinstance(argument, ast.Constant):
+                    yield ast.unparse(argument)
+                elif argument.value.split(".")[0] == "kfree":
+                    yield argument.value
 
     def _guarded(self) -> Iterator[ast.AST]:
         for node in ast.walk(self.tree):

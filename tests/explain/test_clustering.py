@@ -17,8 +17,8 @@ import kfree
 from kfree.datasets import make_customers
 from kfree.exceptions import DataAdvice
 from kfree.explain.certainty import in_words
+from kfree.explain.features import Feature
 from kfree.explain.sentences import phrase
-from kfree.explain.summary import Feature
 from kfree.explain.units import Unit
 
 

@@ -22,7 +22,8 @@ from kfree.estimators.dp_means import DPMeans
 from kfree.estimators.lambda_path import lambda_path
 from kfree.explain.advice import with_column_names
 from kfree.explain.certainty import in_words, in_words_of_path
-from kfree.explain.summary import Summary, summarize
+from kfree.explain.summary import summarize
+from kfree.explain.table import Summary
 from kfree.explain.units import SHARE
 from kfree.files.rows import open_rows
 from kfree.validation.parameters import require_choice, require_count

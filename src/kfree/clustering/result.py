@@ -22,7 +22,8 @@ from kfree.core.printing import quoted
 from kfree.core.stats import Floats, Labels, Mask
 from kfree.explain.features import one_per_column
 from kfree.explain.sentences import distinct, name_of, sentences
-from kfree.explain.summary import Summary, summarize
+from kfree.explain.summary import summarize
+from kfree.explain.table import Summary
 from kfree.explain.units import SHARE
 from kfree.files.dialect import TextOptions
 from kfree.validation.parameters import require, require_choice

@@ -24,7 +24,8 @@ from kfree.estimators._monitoring import CallbackSupportMixin
 from kfree.explain import summarize
 from kfree.explain.certainty import in_words
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
-from kfree.explain.summary import Summary, exemplars_of
+from kfree.explain.summary import exemplars_of
+from kfree.explain.table import Summary
 from kfree.explain.view import confidence_of
 from kfree.validation import frames
 from kfree.validation.parameters import check, require_choice, require_false_alarms

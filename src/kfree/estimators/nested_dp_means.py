@@ -29,7 +29,8 @@ from kfree.estimators._base import ClusterEstimator, report, rows_like_those_of_
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes
-from kfree.explain.summary import Summary, summary_of
+from kfree.explain.summary import summary_of
+from kfree.explain.table import Summary
 from kfree.models.centres import CentreModel
 from kfree.models.cluster_tree import ClusterTree, TreeCost
 from kfree.objectives.dp_means import OBJECTIVES

@@ -24,7 +24,8 @@ from kfree.estimators._base import ClusterEstimator, column_names, remember
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._opening import is_direction
 from kfree.explain.spread import SpreadSample
-from kfree.explain.summary import Summary, summary_of, with_sizes
+from kfree.explain.summary import summary_of, with_sizes
+from kfree.explain.table import Summary
 from kfree.models.centres import CentreModel
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective

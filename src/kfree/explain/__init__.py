@@ -3,7 +3,8 @@
 from kfree.explain.duplicates import Duplicates
 from kfree.explain.features import Feature
 from kfree.explain.places import Place
-from kfree.explain.summary import ClusterSummary, Summary, summarize
+from kfree.explain.summary import summarize
+from kfree.explain.table import ClusterSummary, Summary
 from kfree.explain.view import View
 
 __all__ = ["ClusterSummary", "Duplicates", "Feature", "Place", "Summary", "View", "summarize"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kfree.core.printing import isolated
 from kfree.explain.certainty import counted
 from kfree.explain.features import Feature, one_per_column
-from kfree.explain.summary import ClusterSummary, Summary
+from kfree.explain.table import ClusterSummary, Summary
 from kfree.explain.units import DATE, SHARE, TIME
 
 # Columns in a sentence, and the least difference, in standard deviations within clusters, that is told.

@@ -1,20 +1,19 @@
 """summarize: one line per cluster, with its size, spread, neighbour, exemplars and the features that set it apart."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.blocks import row_blocks
-from kfree.core.marks import OPTIONAL
 from kfree.core.names import require_order
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Labels
-from kfree.explain import render
 from kfree.explain.features import Feature, Profile, profile, sources_of
-from kfree.explain.places import Place, places_of
+from kfree.explain.places import places_of
+from kfree.explain.table import ClusterSummary, Summary
 from kfree.explain.units import NUMBER, Unit
 from kfree.explain.view import View
 
@@ -22,80 +21,6 @@ N_EXEMPLARS = 3
 N_FEATURES = 10
 # Rows per block, which bounds the memory.
 _ROWS_AT_ONCE = 65536
-
-
-@dataclass(frozen=True)
-class ClusterSummary:
-    """One cluster.
-
-    Attributes
-    ----------
-    label, size : int
-    share : float
-        The share of all rows, those left out as noise included.
-    spread : float
-        Root mean square of the distances of its rows to the cluster; for graphs, the share of links that leave it.
-    nearest : int
-        The nearest other cluster; −1 if there is none.
-    nearest_distance : float
-        How far that is; infinite if there is none.
-    exemplars : tuple of int
-        Row numbers, the nearest to the centre first.
-    features : tuple of Feature
-        The columns that set the cluster apart most, at most ten: name, effect, mean, and the mean of other rows.
-    place : Place or None
-        Where the cluster is, if rows are places on the Earth.
-    """
-
-    label: int
-    size: int
-    share: float
-    spread: float
-    nearest: int
-    nearest_distance: float
-    exemplars: tuple[int, ...]
-    features: tuple[Feature, ...]
-    place: Annotated[Place | None, OPTIONAL] = None
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What :func:`summarize` returns: a text when printed, a table in a notebook, a frame by :meth:`to_frame`.
-
-    Attributes
-    ----------
-    clusters : tuple of ClusterSummary
-    n_rows, n_noise : int
-        All rows, and those of them that belong to no cluster (label −1).
-    distance, spread : str
-        What a distance and a spread are for this estimator, in words.
-    row_names : array or None
-        Names of the rows that ``exemplars`` count, where rows have names.
-    word : str
-        What a row is called.
-    """
-
-    clusters: tuple[ClusterSummary, ...]
-    n_rows: int
-    n_noise: int
-    distance: str
-    spread: str
-    row_names: Any = None
-    word: str = "row"
-
-    def row_name(self, row: int) -> str:
-        """The name of a row, which is its number unless rows have names."""
-        return str(row) if self.row_names is None else str(self.row_names[row])
-
-    def __str__(self) -> str:
-        return render.as_text(self)
-
-    def _repr_html_(self) -> str:
-        return render.as_html(self)
-
-    def to_frame(self) -> Any:
-        """One row per cluster, as a pandas data frame."""
-        return render.as_frame(self)
 
 
 def summarize(model: Any, X: Any = None, feature_names: Any = None, encoder: Any = None) -> Summary:

@@ -1,18 +1,17 @@
-"""A summary as text, as HTML and as a data frame."""
+"""The table of clusters that a summary is: shown as text, as HTML and as a data frame."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
+from kfree.core.marks import OPTIONAL
 from kfree.core.printing import html_table, printable
-from kfree.explain.features import one_per_column
+from kfree.explain.features import Feature, one_per_column
+from kfree.explain.places import Place
 from kfree.explain.units import SHARE, short
-
-if TYPE_CHECKING:
-    from kfree.explain.features import Feature
-    from kfree.explain.summary import ClusterSummary, Summary
 
 # As many features fit on a line.
 _SHOWN = 3
@@ -20,7 +19,81 @@ _SHOWN = 3
 _LEAST = 0.005
 
 
-def as_text(summary: Summary) -> str:
+@dataclass(frozen=True)
+class ClusterSummary:
+    """One cluster.
+
+    Attributes
+    ----------
+    label, size : int
+    share : float
+        The share of all rows, those left out as noise included.
+    spread : float
+        Root mean square of the distances of its rows to the cluster; for graphs, the share of links that leave it.
+    nearest : int
+        The nearest other cluster; −1 if there is none.
+    nearest_distance : float
+        How far that is; infinite if there is none.
+    exemplars : tuple of int
+        Row numbers, the nearest to the centre first.
+    features : tuple of Feature
+        The columns that set the cluster apart most, at most ten: name, effect, mean, and the mean of other rows.
+    place : Place or None
+        Where the cluster is, if rows are places on the Earth.
+    """
+
+    label: int
+    size: int
+    share: float
+    spread: float
+    nearest: int
+    nearest_distance: float
+    exemplars: tuple[int, ...]
+    features: tuple[Feature, ...]
+    place: Annotated[Place | None, OPTIONAL] = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What :func:`summarize` returns: a text when printed, a table in a notebook, a frame by :meth:`to_frame`.
+
+    Attributes
+    ----------
+    clusters : tuple of ClusterSummary
+    n_rows, n_noise : int
+        All rows, and those of them that belong to no cluster (label −1).
+    distance, spread : str
+        What a distance and a spread are for this estimator, in words.
+    row_names : array or None
+        Names of the rows that ``exemplars`` count, where rows have names.
+    word : str
+        What a row is called.
+    """
+
+    clusters: tuple[ClusterSummary, ...]
+    n_rows: int
+    n_noise: int
+    distance: str
+    spread: str
+    row_names: Any = None
+    word: str = "row"
+
+    def row_name(self, row: int) -> str:
+        """The name of a row, which is its number unless rows have names."""
+        return str(row) if self.row_names is None else str(self.row_names[row])
+
+    def __str__(self) -> str:
+        return _as_text(self)
+
+    def _repr_html_(self) -> str:
+        return _as_html(self)
+
+    def to_frame(self) -> Any:
+        """One row per cluster, as a pandas data frame."""
+        return _as_frame(self)
+
+
+def _as_text(summary: Summary) -> str:
     """A table in plain text, columns aligned."""
     # A line of the table stays one line, whatever the names of columns and rows hold.
     table = [[printable(cell) for cell in row] for row in [_header(summary), *_cells(summary)]]
@@ -33,12 +106,12 @@ def as_text(summary: Summary) -> str:
     return printable("\n".join([_title(summary), *(line.rstrip() for line in lines), _notes(summary)]), keep="\n")
 
 
-def as_html(summary: Summary) -> str:
+def _as_html(summary: Summary) -> str:
     """The same as an HTML table; names are escaped."""
     return f"{html_table(_header(summary), _cells(summary), _title(summary))}<p>{escape(_notes(summary))}</p>"
 
 
-def as_frame(summary: Summary) -> Any:
+def _as_frame(summary: Summary) -> Any:
     """One row per cluster, indexed by its label."""
     try:
         pandas = import_module("pandas")
