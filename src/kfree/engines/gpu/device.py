@@ -8,7 +8,7 @@ from typing import Any
 # Triton has tensor cores and float64 from this compute capability on.
 LEAST_CAPABILITY = (8, 0)
 # Labels, distances, bounds, lists of rows and sorted rows, as many as are alive at a time.
-BYTES_A_ROW = 100
+BYTES_A_ROW = 108
 # Bytes of what is made for a part of the rows at a time.
 BYTES_AT_ONCE = 2 << 30
 # Asking how much is free takes a millisecond, which is long for few rows.

@@ -24,7 +24,6 @@ from kfree.engines.gpu.assign import nearest
 from kfree.engines.gpu.cluster_sums import ClusterSums
 from kfree.engines.gpu.device import require_device, require_room
 from kfree.engines.gpu.history import History
-from kfree.engines.gpu.recorded import FEW_ROWS
 from kfree.engines.gpu.rows import DeviceRows
 from kfree.engines.gpu.upload import to_device
 from kfree.engines.local.rows import LocalRows, require_directions
@@ -33,6 +32,8 @@ from kfree.engines.sums import Sums
 
 # Distances to all centres that are computed at a time, which bounds the memory.
 _NUMBERS_AT_ONCE = 1 << 27
+# Products of coordinates in a pass up to which the next one begins before it is asked for: some eight milliseconds.
+_MOST_PRODUCTS_AHEAD = 350_000_000_000
 
 
 def uploaded(X: Array, weight: Floats | None, frame: Frame, span: tuple[int, int]) -> GpuRows:
@@ -89,8 +90,8 @@ class GpuRows(MemoryRows):
         self.n_distances += self.n_rows * k
         if lam == np.inf:
             found = self._history.nearest(sites.uids, sites.centres)
-            # A search that went from means to means goes on. Of many rows, a pass in vain takes longer than waiting.
-            goes_on = self._history.was_begun and self.n_rows <= FEW_ROWS
+            # A search that went from means to means goes on. A long pass in vain would take longer than waiting.
+            goes_on = self._history.was_begun and self.n_rows * sites.centres.size <= _MOST_PRODUCTS_AHEAD
             labels, sq_dist = found.labels.clone(), found.sq_dist.clone() if goes_on else found.sq_dist
             sums = self._sums.of_pass(found, k, self._history.begin if goes_on else None)
             return labels, sq_dist, sums, None
