@@ -158,21 +158,23 @@ def results(engine, sites, done):
     yield from (np.empty(0) if rows is None else rows.rows(np.arange(rows.n_rows)), is_all)
 
 
+@pytest.mark.parametrize("steps", [(0.0,), (0.0, 1e-9, -1e-9)], ids=["apart", "float32 cannot tell them apart"])
 @pytest.mark.parametrize("d", [1, 3, 8])
-def test_rows_of_few_columns_go_to_the_nearest_of_sites_that_float32_cannot_tell_apart(d):
+def test_rows_of_few_columns_go_to_the_nearest_site(d, steps):
     from kfree.core.frame import Frame
     from kfree.engines.gpu.assign import nearest
     from kfree.engines.gpu.device import require_device
     from kfree.engines.gpu.rows import DeviceRows
 
     generator = torch.Generator().manual_seed(d)
-    X, some = (torch.randn((n, d), generator=generator).to(require_device()) for n in (150, 20))
-    centres = torch.cat([some.double() * (1 + step) for step in (0.0, 1e-9, -1e-9)])
+    X, some = (torch.randn((n, d), generator=generator).to(require_device()) for n in (150, 120 // len(steps)))
+    centres = torch.cat([some.double() * (1 + step) for step in steps])
     rows = DeviceRows(X, Frame(np.full(d, 0.3), np.full(d, -0.1)))
     sq_dist = torch.empty(len(X), dtype=torch.float64, device=X.device)
     labels, at_least = nearest(rows, centres, sq_dist=sq_dist)
     expected = ((rows.points(torch.arange(len(X), device=X.device))[:, None] - centres) ** 2).sum(dim=2)
     assert (labels == expected.argmin(dim=1)).all()
+    assert ((at_least > 0).sum() > 100) == (len(steps) == 1)  # most rows are decided by their ranks, or none
     torch.testing.assert_close(sq_dist, expected.amin(dim=1), rtol=1e-14, atol=0.0)
     second, _ = nearest(rows, centres, torch.arange(len(X), device=X.device), labels)
     expected[torch.arange(len(X)), labels.long()] = torch.inf

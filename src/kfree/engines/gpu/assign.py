@@ -15,6 +15,9 @@ from kfree.engines.gpu.rows import DeviceRows
 FEW_PRODUCTS = 64
 # Rows and sites by the tile, for rows of few columns.
 _ROWS, _SITES, _WARPS = 128, 4, 2
+# Tiles of which only the best score is compared with others, from so many sites a column on: the winner's tiles are
+# scored twice. On an H200 that takes .64 of the time with 3 columns and 1,000 sites, 1.06 with 8 and 100.
+_GROUP, _GROUP_FROM = 4, 32
 
 
 def nearest(
@@ -57,7 +60,9 @@ def _rank_narrow(
     sq_dist: torch.Tensor | None,
 ) -> None:
     (k, d), device, scale = centres.shape, rows.device, scale_of(rows)
-    n_tiles, at_once = triton.cdiv(k, _SITES), 32
+    group, at_once = _GROUP if k >= _GROUP_FROM * d else 1, 32
+    n_groups = triton.cdiv(k, _SITES * group)
+    n_tiles = n_groups * group
     scaled = torch.empty((n_tiles, d + 1, _SITES), dtype=torch.float32, device=device)
     scale_sites[(triton.cdiv(n_tiles, at_once),)](
         centres, scaled, k, n_tiles, scale, D=d, BLOCK_SITES=_SITES, TILES=at_once, num_warps=4
@@ -67,7 +72,8 @@ def _rank_narrow(
     rank_narrow[(triton.cdiv(len(labels), _ROWS),)](
         rows.X, or_other(listed, labels), or_other(own, labels), scaled, centres, labels, at_least,
         or_other(sq_dist, centres), undecided, n_undecided, rows.anchor, rows.shift, rows.lengths, len(labels),
-        n_tiles, *rows.strides, rounding(d), scale, D=d, LISTED=listed is not None, EXCLUDE=own is not None,
-        MEASURED=sq_dist is not None, UNIT=rows.unit, BLOCK_ROWS=_ROWS, BLOCK_SITES=_SITES, num_warps=_WARPS, **EXACT,
+        n_groups, *rows.strides, rounding(d), scale, D=d, LISTED=listed is not None, EXCLUDE=own is not None,
+        MEASURED=sq_dist is not None, UNIT=rows.unit, BLOCK_ROWS=_ROWS, BLOCK_SITES=_SITES, GROUP=group,
+        num_warps=_WARPS, **EXACT,
     )  # fmt: skip
     join_nearer(rows, centres, labels, sq_dist, listed=listed, items=undecided, n_items=n_undecided, own=own)
