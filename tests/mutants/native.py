@@ -20,7 +20,7 @@ SAME_TREE = "same_tree"
 MUTANTS = {
     "a distance to a site that has moved is kept": (
         "assign/bounds.cpp",
-        "has_moved_[j] = drift[j] != 0.0 || !std::equal(now, now + sites.d, before);",
+        "has_moved_[j] = !std::equal(now, now + sites.d, before);",
         "has_moved_[j] = 0;",
         ("native/test_bounds.py", HISTORY),
     ),
@@ -98,8 +98,8 @@ MUTANTS = {
     ),
     "a stale bound": (
         "assign/bounds.cpp",
-        "drift[j] = up_ * dist_between(now, before, sites.d);",
-        "drift[j] = 0.0;",
+        "std::max(up_ * dist_between(now, before, sites.d), LEAST_DRIFT)",
+        "LEAST_DRIFT",
         ("native/test_bounds.py", HISTORY),
     ),
     "a forgotten newborn": (

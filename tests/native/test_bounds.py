@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from common import INSTRUCTION_SETS
 
 from kfree import KMeans
+from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
 
@@ -122,6 +123,35 @@ def test_bounds_do_not_overflow():
     assert model.predict(X).tolist() == [0, 0, 1, 1]
 
 
+def test_a_move_whose_square_underflows_is_a_move():
+    """Few sites of many columns have moved: rows are compared with these alone."""
+    d, step = 129, 1e-155
+    X, centres = np.zeros((4, d)), np.zeros((80, d))
+    X[3, 0] = 1.0
+    centres[:, 0] = np.arange(1, 81)
+    centres[-2:, :2] = [[0.0, step], [0.0, step * (1 + 1e-8)]]
+    moved = centres.copy()
+    moved[-1, 1] = step * (1 - 1e-8)
+    engine, sites = open_engine("native", X, frame=Frame.plain(d)), Sites.of(centres)
+    assert labels_of(engine, sites).tolist() == [78, 78, 78, 0]
+    assert labels_of(engine, sites.moved(moved)).tolist() == [79, 79, 79, 0]
+
+
+def test_rows_are_not_compared_with_sites_that_creep(rng):
+    """Of the third of the sites that has moved, a few have moved far."""
+    k, d = 900, 160
+    engine = open_engine("native", rng.normal(size=(k, d)).repeat(4, axis=0) + rng.normal(size=(4 * k, d)))
+    sites = Sites.of(engine.rows(np.arange(0, 4 * k, 4)))
+    engine.nearest(sites)
+    for _ in range(3):
+        before, centres, moved = engine.n_distances, sites.centres.copy(), rng.choice(k, 290, replace=False)
+        centres[moved] += 1e-7 * rng.normal(size=(290, d))
+        centres[moved[:10]] += 0.3 * rng.normal(size=(10, d))
+        sites = sites.moved(centres)
+        engine.nearest(sites)
+    assert engine.n_distances - before < 60 * 4 * k  # 200 with all that have moved
+
+
 def labels_of(engine, sites):
     return engine.labels(engine.nearest(sites).assignment)
 
@@ -147,7 +177,7 @@ def run_through_a_history(X, k, jitter, rng, scale=1.0):
 
 @pytest.mark.parametrize(("kind", "weighted"), [("f4", False), ("f4", True), ("csr", False)])
 def test_sums_and_distances_of_the_last_pass_are_those_of_a_first_one(kind, weighted, rng):
-    """From 256 columns on, clusters that no row came to or left keep their sums."""
+    """With so many columns and sites, clusters that no row came to or left keep their sums."""
     X = KINDS[kind](np.round(ROWS["separated"](rng, 300).repeat(3, axis=0) + rng.normal(size=(4500, 300)), 3))
     weight = rng.integers(0, 3, size=X.shape[0]).astype(float) if weighted else None
     engine = open_engine("native", X, weight=weight, n_threads=2)

@@ -24,8 +24,8 @@ from kfree.native.implementations import implementation
 from kfree.native.processor import chosen_instruction_set
 from kfree.native.threads import thread_count
 
-# Sums, the centres made from them, and what compiled passes put together from their threads.
-_COPIES = 3
+# Sums, the centres made from them, those that compiled passes keep, and what they put together from their threads.
+_COPIES = 4
 # Centres of fewer numbers fit in any memory.
 _FEW_VALUES = 1 << 16
 

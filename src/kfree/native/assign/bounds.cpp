@@ -12,8 +12,12 @@
 namespace kfree {
 namespace {
 
-// Comparing a row with this share of the sites takes less than half the time of ranking them all.
+// Comparing a row with one in so many sites takes less than half the time of ranking them all.
 constexpr size_t MOVED_SHARE = 3;
+// Sites that are slower than this share of the fastest one hardly weaken a bound.
+constexpr double CREEPING = 1e-3;
+// A move whose square underflows is shorter than this.
+constexpr double LEAST_DRIFT = 1e-150;
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // How many sites are set apart: one panel, or two where that is still a small part of all, so that comparing a row with
 // them takes a fraction of the time of ranking.
@@ -37,12 +41,13 @@ void Bounds::turn_to(const Sites& sites, const int64_t* uids, int n_threads) {
   const std::vector<double> drift = measure_drift(sites, uids, n_threads);
   set_fastest_apart(sites, drift);
   part_by_speed(sites, drift, n_threads);
-  holds_.assign(same_numbers_ && sum_.size() == static_cast<size_t>(sites.k * sites.d) ? sites.k : 0, 1);
+  const bool knows_sums = same_numbers_ && !sum_.empty() && sum_.size() == static_cast<size_t>(sites.k * sites.d);
+  holds_.assign(knows_sums ? sites.k : 0, 1);
   centre_.resize(sites.k * sites.d);
+  uids_.assign(uids, uids + sites.k);
   parallel_for(sites.k, sites.d, n_threads, [&](int64_t begin, int64_t end) {
     std::copy(sites[begin], sites[end], centre_.data() + begin * sites.d);
   });
-  uids_.assign(uids, uids + sites.k);
 }
 
 void Bounds::labels(int64_t begin, int64_t end, int32_t* label) const {
@@ -132,7 +137,7 @@ std::vector<int32_t> Bounds::old_numbers(const Sites& sites, const int64_t* uids
   return old;
 }
 
-// An upper bound on how far each present site has moved; no bound holds for a newborn one.
+// An upper bound on how far each present site has moved, zero if it rests; no bound holds for a newborn one.
 std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uids, int n_threads) {
   const std::vector<int32_t> old = old_numbers(sites, uids);
   renumbered_.assign(uids_.size(), -1);
@@ -144,8 +149,8 @@ std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uid
     for (int64_t j = begin; j < end; ++j) {
       if (old[j] < 0) continue;
       const double *now = sites[j], *before = centre_.data() + old[j] * sites.d;
-      drift[j] = up_ * dist_between(now, before, sites.d);
-      has_moved_[j] = drift[j] != 0.0 || !std::equal(now, now + sites.d, before);  // zero may be one that underflows
+      has_moved_[j] = !std::equal(now, now + sites.d, before);
+      drift[j] = has_moved_[j] ? std::max(up_ * dist_between(now, before, sites.d), LEAST_DRIFT) : 0.0;
     }
   });
   same_numbers_ = renumbered_.size() == static_cast<size_t>(sites.k);
@@ -177,14 +182,17 @@ void Bounds::part_by_speed(const Sites& sites, const std::vector<double>& drift,
 void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& drift) {
   std::vector<int32_t> order(sites.k);
   std::iota(order.begin(), order.end(), 0);
-  // Sites of many columns are not parted by speed. If few of them have moved at all, these are the ones to compare with.
   const auto n_moved = static_cast<size_t>(std::count(has_moved_.begin(), has_moved_.end(), 1));
   const bool few_move = sites.d > parted_columns_ && MOVED_SHARE * n_moved <= order.size();
-  const size_t n = few_move ? n_moved : n_fastest(sites.k);
-  slow_rest_ = few_move;
-  const size_t n_sorted = std::max<size_t>(n, 2 * PANEL) + 2;  // more than are set apart or parted from the rest
-  std::partial_sort(order.begin(), order.begin() + std::min(n_sorted, order.size()), order.end(),
+  // More than are set apart or parted from the rest.
+  const size_t n_sorted = std::min(std::max<size_t>(few_move ? n_moved : 0, 2 * PANEL) + 2, order.size());
+  std::partial_sort(order.begin(), order.begin() + n_sorted, order.end(),
                     [&](int32_t a, int32_t b) { return drift[a] > drift[b] || (drift[a] == drift[b] && a < b); });
+  size_t n = n_fastest(sites.k);
+  // Sites of many columns are not parted by speed. If few of them have moved at all, and more than a few have moved far,
+  // these are the ones to compare with: all others rest.
+  slow_rest_ = few_move && (n_moved <= n || drift[order[n]] > CREEPING * drift[order[0]]);
+  if (slow_rest_) n = n_moved;
   fastest_ = order[0];
   largest_drift_ = drift[order[0]];
   second_drift_ = order.size() > 1 ? drift[order[1]] : 0.0;
@@ -192,7 +200,7 @@ void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& dr
   // bound − lasting ≥ dist  ⇔  bound − largest − dist ≥ ½ (bound − slow − dist)
   lasting_drift_ = slow_drift_ == INFINITE ? INFINITE : 2.0 * largest_drift_ - slow_drift_;
   fastest_sites_.take(sites, order.data(), static_cast<int64_t>(n));
-  order.resize(std::min(n_sorted, order.size()));
+  order.resize(n_sorted);
   by_speed_ = std::move(order);
 }
 

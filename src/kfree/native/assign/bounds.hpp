@@ -1,7 +1,7 @@
 // Bounds kept from one pass to the next, after Hamerly (2010): for each row, a lower bound on the distance to any other
 // site. Sites may be added, removed and moved in any way; the caller passes their positions and uids only, and drifts
-// are measured here. The few fastest sites would weaken the bound of every row, so they are treated separately. Of rows
-// with many columns, distances and sums are kept as well.
+// are measured here. The fastest sites would weaken the bound of every row, so they are treated separately. Where rows
+// have many columns, distances to their own sites are kept as well, and sums of clusters if they are worth the memory.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -81,8 +81,8 @@ class Bounds {
   // false if not, or if distances are not kept. in centres (k, d); out sq_dist (list.n,)
   bool measured(RowList list, const double* centres, int64_t k, int64_t d, double* sq_dist) const;
 
-  // Whether sums of the last complete pass are kept, about as many sites with the same numbers. A cluster that no row
-  // came to or left since then has the same sum of coordinates, to the last bit.
+  // Whether this pass can use sums of the last complete one: they were kept, and sites have the same numbers. A cluster
+  // that no row came to or left since then has the same sum of coordinates, to the last bit.
   bool knows_sums() const { return !holds_.empty(); }
   // in has_changed (k,): whether some rows came or left
   void forget_sums(const std::vector<char>& has_changed) {
@@ -91,10 +91,16 @@ class Bounds {
   // Valid until sums are kept.
   KnownSums known_sums() const { return knows_sums() ? KnownSums{sum_.data(), holds_.data()} : KnownSums{}; }
   // in sum (k, d): sums of this pass, null if they are not worth keeping
-  void keep_sums(const double* sum) { sum_.assign(sum, sum ? sum + centre_.size() : sum); }
+  void keep_sums(const double* sum) {
+    if (sum)
+      sum_.assign(sum, sum + centre_.size());
+    else
+      sum_ = {};  // the memory is free for others
+  }
 
   const Subset& fastest() const { return fastest_sites_; }
-  // Whether no site but the fastest may be nearer than a row's own: both rest, so that neither distances nor ties change.
+  // Whether no site but the fastest may be nearer than a row's own: neither that one nor the slow sites have moved, so
+  // that distances are the same, and with the same numbers ties are too.
   bool rests_among_slow(int32_t label) const { return same_numbers_ && slow_rest_ && !has_moved_[label]; }
 
   // Of `n_prefiltered` rows, the prefilter has decided n_seen. If it was tried on rows from everywhere and decided few,
@@ -144,7 +150,7 @@ class Bounds {
   // How far the fastest site has moved, the next one, and those that are not among the fastest; and the drift beyond
   // which a bound is not kept (set_fastest_apart).
   double largest_drift_ = 0.0, second_drift_ = 0.0, slow_drift_ = 0.0, lasting_drift_ = 0.0;
-  bool slow_rest_ = false;  // all sites that are not among the fastest
+  bool slow_rest_ = false;  // whether no site has moved that is not among the fastest
   // Other sites fall in two parts in several ways, each with a bound for both: how far the sites of the first part have
   // come, and half the distance between the row's site and the nearest of the second part.
   static constexpr int MOST_LEVELS = 3;

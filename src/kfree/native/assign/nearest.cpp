@@ -154,7 +154,8 @@ class PieceAssignment {
   }
 
   // Where to search for the nearest site of a row whose bound fails: among the fastest sites, if it fails for these only
-  // or if the others rest; nowhere, if its own site is the fastest and the bound holds for the rest; otherwise among all.
+  // or if the others rest; nowhere, if all sites rest, or if its own site is the fastest and the bound holds for the
+  // rest; otherwise among all.
   void sort_out(int64_t row) {
     const int32_t label = label_[row];
     const double sq_dist = sq_dist_[row], lower = bounds_.lower(row, label);
@@ -162,7 +163,7 @@ class PieceAssignment {
     if (rests && bounds_.fastest().id.empty())
       bounds_.keep(row, label, lower);
     else if (bounds_.fastest().id.empty())
-      unknown_.push_back(row);  // none is set apart; a bound too small to be relied on may seem to exceed the distance
+      unknown_.push_back(row);  // a bound too small to be relied on may seem to exceed the distance
     else if (rests || bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist))
       doubtful_.push_back(row);
     else if (bounds_.exceeds(lower, sq_dist))

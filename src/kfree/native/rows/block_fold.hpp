@@ -18,7 +18,7 @@ class BlockFold {
       : rows_(rows), first_block_(first_block), width_(d + 2), n_added_(width_), room_(rows.level * width_),
         n_ahead_(std::clamp<int64_t>(VALUES_AHEAD / std::max<int64_t>(d, 1), 1, 8)), source_(source) {}
 
-  // out record (n_clusters, d + 2), with zeros for sums that are not wanted
+  // out record (n_clusters, d + 2), with zeros for sums of coordinates that are known
   void write(double* record) {
     for (int64_t r = 0; r < rows_.n_clusters; ++r) {
       n_added_ = rows_.is_known && rows_.is_known[r] ? 2 : width_;

@@ -27,7 +27,7 @@ struct ByCluster {
   int64_t n_clusters;
   const int64_t *begin, *row;
   const double *weight, *sq_dist;
-  const char* is_known;  // (n_clusters,): whether the sum of coordinates is not wanted; null if all are
+  const char* is_known;  // (n_clusters,): whether the sum of coordinates is known; null if none is
   int level;
 };
 
