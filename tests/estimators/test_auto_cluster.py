@@ -52,6 +52,7 @@ def test_published_attributes(model):
 )
 def test_close_numbers_in_words(numbers, told):
     assert close_by(numbers) == told
+    assert close_by(numbers, 3) == told.replace(" close.", " close, but halves of the rows agree on 3.")
 
 
 def test_the_result_does_not_depend_on_threads_or_on_scales(model):

@@ -122,8 +122,9 @@ class Work:
 
     def headline(self):
         """What was clustered."""
-        n_rows, n_columns = self.rows.rows.shape
-        return f"{self.table.title}: {n_rows} row(s), {n_columns} column(s)"
+        (n_rows, n_encoded), n_columns = self.rows.rows.shape, len(self.plan.columns)
+        encoded = "" if n_encoded == n_columns else f", encoded as {n_encoded}"
+        return f"{self.table.title}: {n_rows:,} row(s), {n_columns} column(s){encoded}"
 
     def places(self):
         """Where results were written, one line each."""

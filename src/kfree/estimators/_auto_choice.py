@@ -115,15 +115,17 @@ class Choice:
                 found[number] = max(found.get(number, 0.0), score)
         best = max(found.values())
         near = [number for number, score in found.items() if score >= CLOSE * best and abs(number - k) > 0.15 * k]
-        return close_by(sorted(near, key=lambda number: -found[number])[:3])
+        agree = k if self.refits and all(refit.k == k for refit in self.refits) else None
+        return close_by(sorted(near, key=lambda number: -found[number])[:3], agree)
 
 
-def close_by(numbers):
-    """Numbers of clusters whose scores are close to the best one, in words."""
+def close_by(numbers, agree=None):
+    """Numbers of clusters whose scores are close to the best one, in words; all refits ``agree`` on a number, or not."""
     if not numbers:
         return ""
     *others, last = map(str, sorted(numbers))
-    return f" {', '.join(others)} and {last} were close." if others else f" {last} was close."
+    close = f"{', '.join(others)} and {last} were close" if others else f"{last} was close"
+    return f" {close}." if agree is None else f" {close}, but halves of the rows agree on {agree}."
 
 
 def _times(chosen):

@@ -137,7 +137,7 @@ def _exemplars(summary: Summary, cluster: ClusterSummary) -> dict[str, tuple[Any
 def _title(summary: Summary) -> str:
     k, n = len(summary.clusters), summary.n_rows
     noise = f", {summary.n_noise} of them in no cluster" if summary.n_noise else ""
-    return f"{k} cluster{'s' * (k != 1)} of {n} {summary.word}{'s' * (n != 1)}{noise}"
+    return f"{k} cluster{'s' * (k != 1)} of {n:,} {summary.word}{'s' * (n != 1)}{noise}"
 
 
 def _notes(summary: Summary) -> str:
@@ -190,4 +190,5 @@ def _features(cluster: ClusterSummary) -> str:
 def _told(feature: Feature) -> str:
     if feature.unit.kind == SHARE:
         return f"{feature.name} {feature.text} (others {feature.unit.text(feature.others)})"
-    return f"{feature.name} {feature.effect:+.2f} ({feature.text})"
+    effect = f"{feature.effect:+.2f}".replace("-", "−")
+    return f"{feature.name} {effect} ({feature.text})"

@@ -63,7 +63,7 @@ def profiles(model, X=None, ax=None, *, feature_names=None):
     names = [f"x{j}" for j in range(effects.shape[1])] if given is None else [literal(name) for name in given]
     shown = np.sort(np.argsort(-np.abs(effects).max(axis=0), kind="stable")[:_MOST_COLUMNS])
     cells = effects[:, shown]
-    ax.imshow(np.clip(cells, -_STRONG, _STRONG), cmap="PuOr", vmin=-_STRONG, vmax=_STRONG, aspect="auto")
+    ax.imshow(np.clip(cells, -_STRONG, _STRONG), cmap="PuOr_r", vmin=-_STRONG, vmax=_STRONG, aspect="auto")
     for (c, j), value in np.ndenumerate(cells):
         colour = "white" if abs(value) > 0.7 * _STRONG else "black"
         ax.text(j, c, f"{value:+.1f}", ha="center", va="center", color=colour, fontsize=9)

@@ -83,6 +83,7 @@ def assembled(
         "word": word,
         "n_rows": len(X),
         "n_features": X.shape[1],
+        "n_columns": X.shape[1] if encoder is None else len(set(encoder.columns_out)),
         "features": [shown.names[j] for j in shown.kept],
         "row_numbers": row_numbers.tolist() if keeps_all else None,
         "stairs": [] if path is None else _stairs(path),

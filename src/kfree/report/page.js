@@ -77,7 +77,8 @@ function drawStairs() {
     text.textContent = k;
     svg.append(text);
   }
-  for (let power = Math.ceil(low / Math.LN10); power <= high / Math.LN10; power++) {
+  const every = Math.max(1, Math.ceil(70 / (x(10) - x(1))));  // labels are up to 70 pixels wide
+  for (let power = Math.ceil(low / Math.LN10); power <= high / Math.LN10; power += every) {
     const text = drawn("text", { x: x(10 ** power), y: height - bottom + 16, "text-anchor": "middle" });
     text.textContent = Math.abs(power) > 6 ? `1e${power}` : Number((10 ** power).toPrecision(3)).toLocaleString("en");
     svg.append(text);
@@ -403,7 +404,7 @@ function refresh() {
   slider.value = state.step;
   const upTo = step.high === step.low ? "" : ` to ${shown(step.high)}`;
   const range = step.high === null ? `lam above ${shown(step.low)}` : `lam ${shown(step.low)}${upTo}`;
-  const notes = [step.own ? "this model" : "", step.k === data.suggested ? "suggested" : ""].filter(Boolean).join(", ");
+  const notes = [step.own && data.steps.length > 1 ? "this model" : "", step.k === data.suggested ? "suggested" : ""].filter(Boolean).join(", ");
   const text = `${counted(step.k, "cluster")}, ${step.note ?? range}${notes ? ` (${notes})` : ""}`;
   at("readout").textContent = text;
   slider.setAttribute("aria-valuetext", text);
@@ -445,7 +446,7 @@ if (data.places) {
 }
 at("map-help").textContent = `Point at a ${data.word}, or focus the map and use the arrow keys. Numbers mark the clusters, where there is room`
   + `${data.places ? ", crosses their centres. Shapes are true at the middle latitude" : ""}.`;
-at("subtitle").textContent = `${counted(data.n_rows, data.word)} · ${counted(data.n_features, "column")} · ${counted(current().k, "cluster")}`;
+at("subtitle").textContent = `${counted(data.n_rows, data.word)} · ${counted(data.n_columns, "column")} · ${counted(current().k, "cluster")}`;
 at("certainty").textContent = data.certainty || "";
 if (data.remarks && data.remarks.length) {
   at("remarks").hidden = false;

@@ -27,7 +27,7 @@ def run(options, console):
 
     print(f"{len(X)} settlements on a map; the number of islands is not given.")
     print(
-        f"Found {model.n_clusters_} clusters in {1000 * seconds:.0f} ms, with a penalty of {model.lam_:.0f} km² each."
+        f"Found {model.n_clusters_} clusters in {1000 * seconds:.0f} ms, with a penalty of {model.lam_:.1f} km² each."
     )
     print(f"Cost {model.cost_:.0f} = {model.inertia_:.0f} (squared distances) + {model.n_clusters_} × lam.\n")
     print("cluster  settlements   east  north   radius (km)")
