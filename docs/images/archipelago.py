@@ -9,7 +9,7 @@ def main():
     X = datasets.load_archipelago()
     model = DPMeans().fit(X)
     ax = model.plot(X, ax=plot.axes(), feature_names=["east (km)", "north (km)"])
-    ax.set(title=f"{model.n_clusters_} clusters; k was not specified")
+    ax.set(title=f"{model.n_clusters_} clusters, found without k")
     ax.figure.savefig(Path(__file__).with_suffix(".png"), dpi=120)
 
 
