@@ -3,6 +3,7 @@
 // These instructions multiply unsigned bytes by signed ones, so rows are stored as q + BIAS; the product of BIAS and the
 // sites is part of the half norms (quantized.cpp).
 #include "assign/int8/kernel.hpp"
+#include "assign/int8/quantize_x86.hpp"
 #if defined(__AMX_INT8__)
 #include "assign/int8/products_amx.hpp"
 #else
@@ -21,6 +22,9 @@ constexpr int LARGEST = 63, BIAS = 63;
 
 // Where all scores are left to `list` (kernel.hpp): 256 KiB of them at most.
 constexpr int64_t SCORED_COLUMNS = 64, SCORED_PANELS = 131072 / (TILE * PANEL_SITES);
+// Coordinates that are loaded before they are needed, a page in float32: the processor's own prefetching ends with a page.
+// Of rows that follow each other, these are the next row's.
+constexpr int64_t AHEAD = 1024;
 // As many bytes of panels as stay in a first-level cache while the rows of a tile pass by.
 constexpr int64_t CACHED = 32768;
 static_assert(TILE % GROUP == 0, "tiles must divide evenly");
@@ -122,52 +126,28 @@ void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
   }
 }
 
-// (z − centre)/step of eight coordinates, rounded; the squares of what that leaves out are added to `off`.
-inline __m256i quantize_eight(const float* z, const float* centre, __m256 step, __m256 scale, __m256& off) {
-  const __m256 limit = _mm256_set1_ps(LARGEST);
-  const __m256 value = _mm256_sub_ps(_mm256_loadu_ps(z), _mm256_loadu_ps(centre));
-  const __m256 bounded = _mm256_max_ps(_mm256_min_ps(_mm256_mul_ps(value, scale), limit), _mm256_set1_ps(-LARGEST));
-  const __m256 rounded = _mm256_round_ps(bounded, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m256 left = _mm256_fnmadd_ps(rounded, step, value);
-  off = _mm256_fmadd_ps(left, left, off);
-  return _mm256_cvtps_epi32(rounded);
-}
-
 float quantize(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
              int32_t* sq_norm) {
-  const __m256 steps = _mm256_set1_ps(step), scale = _mm256_set1_ps(1.0f / step);
-  __m256 off[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-  __m256i norm = _mm256_setzero_si256();
-  int64_t t = 0;
-  const auto sixteen = [&](const float* z, const float* centre) {
-    const __m256i low = quantize_eight(z, centre, steps, scale, off[0]);
-    const __m256i high = quantize_eight(z + 8, centre + 8, steps, scale, off[1]);
-    const __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
-    norm = _mm256_add_epi32(norm, _mm256_madd_epi16(both, both));
-    const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+  Sixteens<LARGEST> sixteens(step);
+  const auto put = [q](int64_t t, __m128i bytes) {
     const __m128i biased = _mm_add_epi8(bytes, _mm_set1_epi8(static_cast<char>(BIAS)));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(q + t), biased);
   };
-  for (; t + 16 <= d; t += 16) sixteen(z + t, centre + t);
+  int64_t t = 0;
+  for (; t + 16 <= d; t += 16) {
+    __builtin_prefetch(z + t + AHEAD);
+    put(t, sixteens.next(z + t, centre + t));
+  }
   for (; t < stride; t += 16) {
     float last_z[16] = {}, last_centre[16] = {};
     for (int64_t i = t; i < d; ++i) {
       last_z[i - t] = z[i];
       last_centre[i - t] = centre[i];
     }
-    sixteen(last_z, last_centre);
+    put(t, sixteens.next(last_z, last_centre));
   }
-  int32_t norms[8];
-  float offs[8];
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(norms), norm);
-  _mm256_storeu_ps(offs, _mm256_add_ps(off[0], off[1]));
-  *sq_norm = 0;
-  float sq_off = 0.0f;
-  for (int lane = 0; lane < 8; ++lane) {
-    *sq_norm += norms[lane];
-    sq_off += offs[lane];
-  }
-  return sq_off;
+  *sq_norm = sixteens.sq_norm();
+  return sixteens.sq_off();
 }
 
 // One copy per shift, and one for sixteen columns.
