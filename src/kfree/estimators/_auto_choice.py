@@ -120,7 +120,7 @@ class Choice:
 
 
 def close_by(numbers, agree=None):
-    """Numbers of clusters whose scores are close to the best one, in words; all refits ``agree`` on a number, or not."""
+    """Numbers of clusters with scores close to the best one, in words; ``agree`` is that of all halves of the rows."""
     if not numbers:
         return ""
     *others, last = map(str, sorted(numbers))
