@@ -96,12 +96,12 @@ class Choice:
         if self.name == ONE:
             return (
                 f"One cluster: the best partition scores {self.best_score:.3f}, and rows without clusters may have "
-                f"{self.gate}.{on}"
+                f"{self.gate:.3g}.{on}"
             )
         if self.name == DIPS:
             return (
-                f"{k} clusters by density dips: the best partition scores {self.best_score:.3f}, below {self.gate}, "
-                f"but the density dips between {k} centres.{on}"
+                f"{k} clusters by density dips: the best partition scores {self.best_score:.3f}, below "
+                f"{self.gate:.3g}, but the density dips between {k} centres.{on}"
             )
         chosen = self.candidates[0]
         return f"{k} clusters ({self.name}): {self.rarely.format(_times(chosen))}{self._close(k)}{on}"

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from kfree.search.judge.choose import ROUND, SHAPES, Judge
+from kfree.search.judge.choose import ROUND, SHAPES, UNIT_GATE, Judge
 from kfree.search.judge.numbers import is_about, left_out_around, numbers_of
 from kfree.search.judge.stability import Refit, interval_of, jaccard, refits_on_halves
 
@@ -63,6 +63,17 @@ def test_many_topics_of_unit_rows_are_counted():
     chosen = judged(rows, unit=True).judge().chosen
     assert 35 <= chosen.k <= 46
     assert adjusted_rand_score(y, chosen.labels) > 0.9
+
+
+def test_topics_that_score_little_among_many_factors_are_seen():
+    """Rows of so many independent factors score less than rows of few."""
+    rng = np.random.default_rng(0)
+    topics, y = rng.normal(size=(20, 200)), rng.integers(20, size=800)
+    rows = 2.4 * topics[y] / np.sqrt(200) + 2.0 * rng.normal(size=(800, 200)) / np.sqrt(np.arange(1, 201))
+    found = judged(rows / np.linalg.norm(rows, axis=1, keepdims=True), unit=True).judge()
+    assert found.gate < found.best_score < UNIT_GATE
+    assert 16 <= found.chosen.k <= 25
+    assert adjusted_rand_score(y, found.chosen.labels) > 0.4
 
 
 def test_the_same_seed_gives_the_same_judgement():

@@ -23,9 +23,11 @@ from kfree.search.judge.within import whitening_within
 
 # Below this score rows may have no clusters. Tables: surrogates are Gaussian copulas, and other rows without clusters
 # (simplices, log-normal columns) reach 0.05. Tables of few columns: pieces of a ring of 400 rows reach 0.10. Unit rows:
-# surrogates have independent factors, and other rows without clusters (shares of topics) reach 0.10.
+# surrogates have independent factors, and other rows without clusters (shares of topics) reach 0.10. With more factors
+# rows are more equally far from each other, and skewed factors look less like clusters: 0.10 with 30, 0.05 with 50.
 # Rows whitened within clusters: the arms of a curve like an S are parallel there and reach 0.20; most strips have 0.42.
 TABLE_GATE, CURVED_GATE, UNIT_GATE, WITHIN_GATE = 0.055, 0.11, 0.1, 0.3
+_MANY_FACTORS = 30
 # A simpler model is taken if it is no worse than this, which is less than the noise of a share of ten thousand links.
 TIE = 0.005
 # Between numbers of clusters with this share of the highest score, there may be a higher one.
@@ -141,14 +143,20 @@ class Judge:
         self.n_rows, self.m = len(rows), n_links(len(rows))
         self.rows = rows if unit else dithered(rows, rng)
         self.views = self.views_of(self.rows)
-        source: Surrogate = DirectionalGaussian.of(self.rows) if unit else GaussianCopula.of(self.rows)
+        source, self.gate = self._without_clusters()
         self.surrogates = [self.views_of(source.draw(rng)) for _ in range(n_surrogates)]
         # The graph of unit rows shows whether there are clusters, and how clear they are at about this k.
         self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)[::2] if unit else numbers_of(self.n_rows, most)
         self.nulls = self._graph_nulls()
-        self.gate = UNIT_GATE if unit else CURVED_GATE if self.may_be_curved else TABLE_GATE
         self.centres_null: Null | None = None
         self.graph_clarity: tuple[Index, Floats] = np.array([1]), np.ones(1)
+
+    def _without_clusters(self) -> tuple[Surrogate, float]:
+        """The source of rows without clusters, and the score that such rows may have."""
+        if self.unit:
+            gaussian = DirectionalGaussian.of(self.rows)
+            return gaussian, UNIT_GATE * min(1.0, _MANY_FACTORS / max(gaussian.n_factors, 1))
+        return GaussianCopula.of(self.rows), CURVED_GATE if self.may_be_curved else TABLE_GATE
 
     def of_fewer(self, n_rows: int, most: int) -> Judge:
         """A judge for fewer rows of the same source: of surrogates, too, it sees as many rows.
@@ -226,7 +234,7 @@ class Judge:
         if self.unit:
             best = self.against_factors(measured)
         if best.score < self.gate:
-            why = f"its score of {best.score:.3f} is below {self.gate}, which rows without clusters may have"
+            why = f"its score of {best.score:.3f} is below {self.gate:.3g}, which rows without clusters may have"
             return Judgement(None, (replace(best, why_not=why),), best.score, self.gate, curves)
         return self._directions(best, curves) if self.unit else self._simplest(best, curves)
 

@@ -16,7 +16,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Index
 
 # Columns with fewer distinct values than this keep them: they have no shape that could be made unimodal.
 _FEWEST_VALUES = 4
@@ -120,6 +120,11 @@ class DirectionalGaussian:
         mean = rows.mean(axis=0)
         return cls(len(rows), mean, square_root(rows - mean))
 
+    @property
+    def n_factors(self) -> int:
+        """How many factors a mixture of factors with this covariance has."""
+        return len(leading((self.factor**2).sum(axis=1), len(self.mean)))
+
     def draw(self, rng: np.random.Generator) -> Floats:
         drawn: Floats = unit_rows(rng.standard_normal((self.n_rows, len(self.factor))) @ self.factor + self.mean)
         return drawn
@@ -145,8 +150,7 @@ class DirectionalFactors:
     def of(cls, rows: Floats, rng: np.random.Generator) -> DirectionalFactors:
         mean = rows.mean(axis=0)
         variance, axes = principal(rows - mean)
-        chosen = np.argsort(variance)[::-1][:_MOST_FACTORS]
-        chosen = chosen[variance[chosen] > variance.sum() / rows.shape[1]]
+        chosen = leading(variance, rows.shape[1])
         others = np.setdiff1d(np.arange(len(variance)), chosen)
         scale = np.sqrt(variance)
         white = (rows - mean) @ (axes[:, chosen] / scale[chosen])
@@ -160,6 +164,13 @@ class DirectionalFactors:
         noise = rng.standard_normal((self.n_rows, len(self.rest))) @ self.rest
         drawn: Floats = unit_rows(factors @ self.mixing + noise + self.mean)
         return drawn
+
+
+def leading(variance: Floats, n_columns: int) -> Index:
+    """The principal components with more than the mean variance of the columns (Kaiser 1960), at most 50."""
+    largest = np.argsort(variance)[::-1][:_MOST_FACTORS]
+    chosen: Index = largest[variance[largest] > variance.sum() / n_columns]
+    return chosen
 
 
 def independent_directions(white: Floats, rng: np.random.Generator) -> Floats:
