@@ -24,7 +24,7 @@ from kfree.search.judge.within import whitening_within
 # Below this score rows may have no clusters. Tables: surrogates are Gaussian copulas, and other rows without clusters
 # (simplices, log-normal columns) reach 0.05. Tables of few columns: pieces of a ring of 400 rows reach 0.10. Unit rows:
 # surrogates have independent factors, and other rows without clusters (shares of topics) reach 0.10. With more factors
-# rows are more equally far from each other, and skewed factors look less like clusters: 0.10 with 30, 0.05 with 50.
+# rows are more equally far from each other, and skewed factors look less like clusters: 0.06 with 40 or more.
 # Rows whitened within clusters: the arms of a curve like an S are parallel there and reach 0.20; most strips have 0.42.
 TABLE_GATE, CURVED_GATE, UNIT_GATE, WITHIN_GATE = 0.055, 0.11, 0.1, 0.3
 _MANY_FACTORS = 30
