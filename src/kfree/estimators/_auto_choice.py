@@ -22,7 +22,7 @@ from kfree.estimators._auto_opinions import (
 from kfree.search.judge.choose import BY_CENTRES, CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, Judge
 from kfree.search.judge.columns import columns_of_clusters
 from kfree.search.judge.one_column import ColumnJudge
-from kfree.search.judge.rows import Whitening, has_few_points, has_steps
+from kfree.search.judge.rows import Whitening, has_few_points
 from kfree.search.judge.stability import Refit, refits_on_halves
 from kfree.search.judge.within import whitening_within
 from kfree.search.path.lattice import circles_in
@@ -193,7 +193,7 @@ def _in_long_clusters(judge, rows, given, rng, n_threads):
     Density dips must show some there first, which takes little time.
     """
     is_wide = rows.shape[1] * _ROWS_PER_COLUMN > len(rows)
-    if is_wide or not judge.whiten or has_steps(judge.rows) or circles_in(given):
+    if is_wide or not judge.whiten or judge.in_parts or circles_in(given):
         return None
     whitening, stretch = whitening_within(judge.rows, judge.m, rng)
     if stretch < _STRETCHED or not by_dips(whitening(judge.rows), given, n_threads).max():

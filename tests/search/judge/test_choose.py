@@ -76,6 +76,15 @@ def test_topics_that_score_little_among_many_factors_are_seen():
     assert adjusted_rand_score(y, found.chosen.labels) > 0.4
 
 
+def test_answers_of_yes_and_no_are_no_clusters_of_their_combinations():
+    """Rows and surrogates fall into the same eight parts; where few links are cut, which cuts fewer is chance."""
+    rng = np.random.default_rng([0, 2, 3])
+    rows = np.column_stack([rng.negative_binomial(2, 0.5, 1000), *rng.integers(2, size=(3, 1000))]).astype(float)
+    judge = judged(rows / rows.std(axis=0))
+    assert judge.in_parts
+    assert judge.judge().chosen is None
+
+
 def test_the_same_seed_gives_the_same_judgement():
     rows = np.random.default_rng(0).normal(size=(200, 4))
     rows[:80] += 5

@@ -40,7 +40,7 @@ def test_the_number_of_links_grows_with_the_rows_within_bounds(n_rows, expected)
 
 def test_scores_are_zero_at_the_null_and_one_at_the_best():
     labels = np.repeat([0, 1], 50)
-    null = Null(np.array([2, 4]), np.array([[0.4], [0.8]]), np.array([0.5, 0.25]))
+    null = Null(np.array([2, 4]), np.array([[0.4], [0.8]]), np.array([0.5, 0.25]), 1e-3)
     assert null.cut_at(3)[0] == pytest.approx(0.4 + 0.4 * np.log(1.5) / np.log(2))
     cases = {(0.4, 0.5): (0.0, 0.0, 0.0), (0.0, 1.0): (0.5, 1.0, 0.5), (0.2, 0.75): (0.25, 0.5, 0.125)}
     for (cut, clear), expected in cases.items():
@@ -53,5 +53,5 @@ def test_scores_are_zero_at_the_null_and_one_at_the_best():
 def test_partitions_with_tiny_clusters_have_no_links():
     labels = np.repeat([0, 1], [98, 2])
     measured = Measured(np.array([2]), (labels,), np.zeros((1, 1)), np.ones(1))
-    null = Null(np.array([2]), np.ones((1, 1)), np.zeros(1))
+    null = Null(np.array([2]), np.ones((1, 1)), np.zeros(1), 1e-3)
     assert Scores.of(measured, null, fewest_rows=3).links[0] == 0.0

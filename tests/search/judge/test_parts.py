@@ -88,6 +88,39 @@ def test_lattices_are_dithered_within_half_a_step_and_others_left():
     assert np.array_equal(shaken[:, 1:], rows[:, 1:])
 
 
+def test_logarithms_of_whole_numbers_fill_the_gaps_between_them():
+    rng = np.random.default_rng(0)
+    values = np.log(1 + np.arange(7.0))
+    column = values[rng.integers(7, size=700)]
+    shaken = dithered(np.column_stack([column, rng.normal(size=700)]), rng)[:, 0]
+    middle = (values[1:] + values[:-1]) / 2
+    assert np.array_equal(np.searchsorted(middle, shaken), np.searchsorted(middle, column))
+    assert np.diff(np.sort(shaken)).max() < 0.1  # the largest gap between values is 0.69
+    assert np.diff(values).max() > 0.6
+
+
+def test_few_values_between_those_of_a_lattice_do_not_narrow_its_cells():
+    rng = np.random.default_rng(0)
+    answers = rng.integers(1, 8, size=500).astype(float)
+    answers[:40] = rng.uniform(1, 7, size=40)  # imputed
+    shaken = dithered(np.column_stack([answers, rng.normal(size=500)]), rng)[:, 0]
+    assert np.diff(np.sort(shaken)).max() < 0.2  # the lattice has gaps of 1
+    assert np.abs(shaken - answers).max() <= 0.5
+
+
+def test_a_gap_between_groups_of_whole_numbers_is_kept():
+    rng = np.random.default_rng(0)
+    column = rng.integers(5, size=400) + 10.0 * rng.integers(2, size=400)
+    shaken = dithered(np.column_stack([column, rng.normal(size=400)]), rng)[:, 0]
+    assert not ((shaken > 5) & (shaken < 9)).any()
+
+
+def test_frequent_zeros_among_numbers_are_no_lattice():
+    rng = np.random.default_rng(0)
+    amount = np.where(rng.uniform(size=300) < 0.6, 0.0, np.round(rng.exponential(size=300), 3))
+    assert np.array_equal(dithered(amount[:, None], rng)[:, 0], amount)
+
+
 def test_copies_are_left_out_but_not_equal_answers():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(50, 3))

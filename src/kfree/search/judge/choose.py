@@ -14,8 +14,8 @@ from kfree.core.stats import Floats, Index
 from kfree.search.judge.k_means import KMeansByMerging
 from kfree.search.judge.links import cut_share, impurity, n_links, neighbours
 from kfree.search.judge.numbers import left_out_around, null_numbers, numbers_of
-from kfree.search.judge.rows import Whitening, dithered
-from kfree.search.judge.scores import Measured, Null, Scores
+from kfree.search.judge.rows import Whitening, dithered, has_steps
+from kfree.search.judge.scores import Measured, Null, Scores, share_avoided
 from kfree.search.judge.silhouette import HeldOut, silhouette
 from kfree.search.judge.spectrum import directions, leading_vectors, spectral_clusterings
 from kfree.search.judge.surrogates import DirectionalFactors, DirectionalGaussian, GaussianCopula, Surrogate
@@ -142,6 +142,7 @@ class Judge:
         self.whiten, self.is_within = whiten and not unit, False
         self.n_rows, self.m = len(rows), n_links(len(rows))
         self.rows = rows if unit else dithered(rows, rng)
+        self.in_parts = not unit and has_steps(self.rows)
         self.views = self.views_of(self.rows)
         source, self.gate = self._without_clusters()
         self.surrogates = [self.views_of(source.draw(rng)) for _ in range(n_surrogates)]
@@ -208,7 +209,7 @@ class Judge:
         for done, one in enumerate(self.surrogates):
             tell("surrogates", (view + done / len(self.surrogates)) / len(one.rows))
             found.append(one.in_graph(view, some, self.rng))
-        null = Null.of(found)
+        null = Null.of(found, self.in_parts)
         for pieces in curves:
             null = null.with_silhouette_of(pieces)
         return null
@@ -263,7 +264,7 @@ class Judge:
         """
         some, source = null_numbers(self.numbers), DirectionalFactors.of(self.rows, self.rng)
         drawn = (Views.of(source.draw(self.rng), None, self.m, self.rng) for _ in self.surrogates)
-        null = Null.of([one.in_graph(0, some, self.rng) for one in drawn])
+        null = Null.of([one.in_graph(0, some, self.rng) for one in drawn], self.in_parts)
         scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
         return _candidate(SHAPES, measured, scores, int(scores.score.argmax()), 0)
 
@@ -324,7 +325,7 @@ class Judge:
             if held_out:
                 held = HeldOut(one.rows[view], self.unit, self.rng).silhouettes(numbers)
             found.append(Measured.of(numbers, one.by_k_means(view, numbers, self.unit), held.tolist(), one.near))
-        return Null.of(found)
+        return Null.of(found, self.in_parts)
 
     def _simplest(self, graph: Candidate, curves: Curves) -> Judgement:
         """The simplest model that shows as many clusters as the graph about as well."""
@@ -356,7 +357,7 @@ class Judge:
         k = int(labels.max()) + 1
         expected = np.min([null.cut_at(k) for null in self.nulls], axis=0)
         cut = np.array([cut_share(near, labels) for near in self.views.near])
-        avoided = float((1 - (cut + 1e-3) / (expected + 1e-3)).max())
+        avoided = float(share_avoided(cut, expected, self.nulls[0].least))
         return avoided * impurity(labels), avoided
 
 

@@ -11,15 +11,16 @@ Each factor is 0 for what surrogates reach and 1 for the best there is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kfree.core.stats import Floats, Index
 from kfree.search.judge.links import cut_share, impurity
 
-# Added to both shares of links that are compared: no surrogate cuts fewer than a random one in a thousand.
-_LEAST_CUT = 1e-3
+# Added to both shares of links that are compared: differences below are chance. Columns of few values, such as yes and
+# no, break the graphs of rows and of surrogates into as many parts; which of them cuts no link is chance, too.
+_LEAST_CUT, _LEAST_OF_PARTS = 1e-3, 0.03
 
 
 @dataclass(frozen=True)
@@ -56,20 +57,26 @@ def _cut(near: Index, labels: Index) -> float:
 
 @dataclass(frozen=True)
 class Null:
-    """Means of cut shares and silhouettes over surrogates, for any k: linear in log k between ``numbers``."""
+    """Means of cut shares and silhouettes over surrogates, for any k: linear in log k between ``numbers``.
+
+    ``least`` is added to both cut shares that are compared.
+    """
 
     numbers: Index
     cut: Floats
     silhouette: Floats
+    least: float
 
     @classmethod
-    def of(cls, surrogates: Sequence[Measured]) -> Null:
+    def of(cls, surrogates: Sequence[Measured], in_parts: bool = False) -> Null:
+        """``in_parts``: columns of few values break the graphs of surrogates into parts."""
         cut = np.mean([one.cut for one in surrogates], axis=0)
-        return cls(surrogates[0].numbers, cut, np.mean([one.silhouette for one in surrogates], axis=0))
+        silhouette = np.mean([one.silhouette for one in surrogates], axis=0)
+        return cls(surrogates[0].numbers, cut, silhouette, _LEAST_OF_PARTS if in_parts else _LEAST_CUT)
 
     def with_silhouette_of(self, other: Measured) -> Null:
         """The higher silhouette of this and of partitions into the same numbers."""
-        return Null(self.numbers, self.cut, np.maximum(self.silhouette, other.silhouette))
+        return replace(self, silhouette=np.maximum(self.silhouette, other.silhouette))
 
     def cut_at(self, k: Index | int) -> Floats:
         columns = [self._at(k, self.cut[:, g]) for g in range(self.cut.shape[1])]
@@ -80,6 +87,12 @@ class Null:
 
     def _at(self, k: Index | int, values: Floats) -> Floats:
         return np.asarray(np.interp(np.log(k), np.log(self.numbers), values))
+
+
+def share_avoided(cut: Floats, expected: Floats, least: float) -> Floats:
+    """The share of the links cut in surrogates that is not cut (…), in the graph (…, g) where it is largest."""
+    share: Floats = (1 - (cut + least) / (expected + least)).max(axis=-1)
+    return share
 
 
 @dataclass(frozen=True)
@@ -93,8 +106,7 @@ class Scores:
     @classmethod
     def of(cls, measured: Measured, null: Null, fewest_rows: int) -> Scores:
         """Partitions with a cluster of fewer than ``fewest_rows``, or with one cluster, have no links."""
-        ratio = (measured.cut + _LEAST_CUT) / (null.cut_at(measured.numbers) + _LEAST_CUT)
-        avoided = 1 - ratio.min(axis=1)
+        avoided = share_avoided(measured.cut, null.cut_at(measured.numbers), null.least)
         told = np.array([impurity(labels) for labels in measured.labels])
         fit = np.array([np.bincount(labels).min() >= fewest_rows and labels.max() > 0 for labels in measured.labels])
         expected = null.silhouette_at(measured.numbers)
