@@ -243,6 +243,20 @@ def test_noise_goes_to_lattice_columns_and_is_one_step_wide(rng):
     assert with_lattice_noise(plain, EUCLIDEAN, np.random.RandomState(0)) is plain
 
 
+def test_logarithms_of_counts_have_no_density_dips():
+    rng = np.random.default_rng([2, 5, 1])
+    count, yes = rng.negative_binomial(2, 2 / 7, 1000), rng.integers(2, size=1000)
+    assert DPMeans().fit(np.column_stack([np.log2(1 + count), yes - 0.5])).n_clusters_ == 1
+
+
+def test_noise_between_unequal_steps_fills_them(rng):
+    values = np.log(1 + np.arange(8.0))
+    engine = local(np.column_stack([values[rng.integers(8, size=800)], rng.normal(size=800)]))
+    noisy = with_lattice_noise(engine, EUCLIDEAN, np.random.RandomState(0)).rows(np.arange(800))
+    np.testing.assert_allclose(noisy[:, 1], engine.rows(np.arange(800))[:, 1])
+    assert np.diff(np.sort(noisy[:, 0])).max() < 0.1 < np.diff(values).min()
+
+
 def test_a_copied_row_is_in_one_half_and_only_once(rng):
     distinct = rng.normal(size=(40, 3))
     number = rng.permutation(np.concatenate([np.repeat(np.arange(39), 3), np.full(60, 39)]))

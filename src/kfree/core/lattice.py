@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Index
 
 # How far from a lattice rounding takes a value, in steps.
 _ROUNDING = 1e-6
+# Rows that share a repeated value, and how many such values a column has at least.
+_COPIES, _FEWEST_VALUES = 5, 3
 
 
 def lattice_steps(rows: Floats, most_values: float, n_first: int, most_in_first: float) -> Floats:
@@ -16,12 +18,18 @@ def lattice_steps(rows: Floats, most_values: float, n_first: int, most_in_first:
     Columns with more than ``most_in_first`` values in the first ``n_first`` rows are not looked at any further.
     """
     steps = np.zeros(rows.shape[1])
-    first = np.sort(np.ascontiguousarray(rows[:n_first].T))
-    for j in np.flatnonzero(1 + np.count_nonzero(np.diff(first), axis=1) <= most_in_first):
+    for j in columns_of_few(rows, n_first, most_in_first):
         values = np.unique(rows[:, j])
         if 1 < len(values) <= most_values:
             steps[j] = step_of(values)
     return steps
+
+
+def columns_of_few(rows: Floats, n_first: int, most: float) -> Index:
+    """The columns with at most ``most`` values in the first ``n_first`` rows."""
+    first = np.sort(np.ascontiguousarray(rows[:n_first].T))
+    columns: Index = np.flatnonzero(1 + np.count_nonzero(np.diff(first), axis=1) <= most)
+    return columns
 
 
 def step_of(values: Floats) -> float:
@@ -29,3 +37,25 @@ def step_of(values: Floats) -> float:
     step = float(np.diff(values).min())
     place = (values - values[0]) / step
     return step if np.abs(place - np.round(place)).max() < _ROUNDING else 0.0
+
+
+def gaps_beside(column: Floats) -> tuple[Floats, Floats] | None:
+    """For each row the gap below and above its value, or the nearest one, among the values that several rows share.
+
+    Noise as wide as half of both fills the gaps between such values, which are no sign of clusters. Whole numbers,
+    answers on a scale and their logarithms are repeated values; few of them may lie between, such as imputed ones. A
+    gap counts as twice the one on the other side at most: beyond, it is a gap between groups. None if the column has no
+    such values, or steps of more than a standard deviation: then most rows have the same value.
+    """
+    values, counts = np.unique(column, return_counts=True)
+    shared = values[counts >= _COPIES]
+    repeated = counts[counts >= _COPIES].sum() - counts.max()
+    if len(shared) < _FEWEST_VALUES or 2 * repeated < len(column) - counts.max():
+        return None
+    gap = np.diff(shared)
+    if np.median(gap) > column.std():
+        return None
+    below, above = np.append(gap[0], gap), np.append(gap, gap[-1])
+    below, above = np.minimum(below, 2 * above), np.minimum(above, 2 * below)
+    nearest = np.searchsorted((shared[1:] + shared[:-1]) / 2, column)
+    return below[nearest], above[nearest]

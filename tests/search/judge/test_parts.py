@@ -117,7 +117,8 @@ def test_a_gap_between_groups_of_whole_numbers_is_kept():
 
 def test_frequent_zeros_among_numbers_are_no_lattice():
     rng = np.random.default_rng(0)
-    amount = np.where(rng.uniform(size=300) < 0.6, 0.0, np.round(rng.exponential(size=300), 3))
+    amount = np.where(rng.uniform(size=300) < 0.6, 0.0, rng.exponential(size=300))
+    amount[:15] = np.repeat([1.0, 1.5, 2.0], 5)
     assert np.array_equal(dithered(amount[:, None], rng)[:, 0], amount)
 
 

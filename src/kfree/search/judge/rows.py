@@ -7,13 +7,14 @@ from typing import Annotated
 
 import numpy as np
 
+from kfree.core.lattice import gaps_beside
 from kfree.core.marks import FINITE, Shape
 from kfree.core.one_hot import one_hot_groups, spread_over_cells
 from kfree.core.stats import Floats, Index, Used
 from kfree.search.judge.surrogates import principal
 
-# A column takes few values if each of these is shared by so many rows on average; repeated values that make a lattice.
-_COPIES, _FEWEST_VALUES = 5, 3
+# A column takes few values if each of these is shared by so many rows on average.
+_COPIES = 5
 # Rows are copies if at most this share of them are distinct, and equal pairs so many times as frequent as by chance.
 _MOST_DISTINCT, _BEYOND_CHANCE = 0.9, 3
 # Share of the mean variance that is added to each principal component's variance before it is divided by it.
@@ -39,32 +40,11 @@ def _off_lattice(rows: Floats, rng: np.random.Generator) -> Floats:
     """Columns of repeated values, each row at a uniform place of the cell of its value."""
     spread = rows.copy()
     for j, column in enumerate(rows.T):
-        gaps = _gaps_beside(column)
+        gaps = gaps_beside(column)
         if gaps is not None:
             moved = rng.uniform(-0.5, 0.5, size=len(rows))
             spread[:, j] += moved * np.where(moved < 0, *gaps)
     return spread
-
-
-def _gaps_beside(column: Floats) -> tuple[Floats, Floats] | None:
-    """For each row the gap below and above its value, or the nearest one, among the values that several rows share.
-
-    Whole numbers, answers on a scale and their logarithms are repeated values; few of them may lie between, such as
-    imputed ones. A gap counts as twice the one on the other side at most: beyond, it is a gap between groups. None if
-    the column has no such values, or steps of more than a standard deviation: then most rows have the same value.
-    """
-    values, counts = np.unique(column, return_counts=True)
-    shared = values[counts >= _COPIES]
-    repeated = counts[counts >= _COPIES].sum() - counts.max()
-    if len(shared) < _FEWEST_VALUES or 2 * repeated < len(column) - counts.max():
-        return None
-    gap = np.diff(shared)
-    if np.median(gap) > column.std():
-        return None
-    below, above = np.append(gap[0], gap), np.append(gap, gap[-1])
-    below, above = np.minimum(below, 2 * above), np.minimum(above, 2 * below)
-    nearest = np.searchsorted((shared[1:] + shared[:-1]) / 2, column)
-    return below[nearest], above[nearest]
 
 
 def distinct(rows: Floats) -> Used:

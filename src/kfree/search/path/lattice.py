@@ -1,7 +1,8 @@
 """Noise for columns of few values, in which density dips are no sign of clusters.
 
 On a lattice, such as whole numbers, answers on a scale, or yes and no, there is a dip between two values. Uniform noise
-as wide as the step from one value to the next removes it: a rounded log-concave density becomes log-concave again.
+as wide as the step from one value to the next removes it: a rounded log-concave density becomes log-concave again. The
+logarithms of whole numbers have steps of unequal width, and noise fills each of them.
 
 One-hot columns of a category are spread over the neighbourhoods of its values.
 
@@ -18,12 +19,13 @@ import math
 import numpy as np
 
 from kfree.core.frame import Frame
-from kfree.core.lattice import lattice_steps
+from kfree.core.lattice import columns_of_few, gaps_beside, lattice_steps
 from kfree.core.one_hot import one_hot_groups, spread_over_cells
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_local
+from kfree.search.judge.rows import distinct
 
 # Rows per value that a lattice has, and how far from it rounding takes a value, in steps; from a circle, in radii.
 _ROWS_PER_VALUE, _ROUNDING = 5, 1e-6
@@ -53,6 +55,19 @@ def noise_widths(rows: Floats) -> Floats:
     return steps
 
 
+def _uneven_steps(rows: Floats, even: Floats) -> dict[int, tuple[Floats, Floats]]:
+    """The gaps below and above each row's value in columns of repeated values that are on no lattice.
+
+    Copies of rows repeat the values of all columns. Noise would hide that they are copies.
+    """
+    n_first = min(len(rows), _FIRST_ROWS)
+    possible = [j for j in columns_of_few(rows, n_first, max(n_first / 2, 1)).tolist() if not even[j]]
+    found = {j: gaps_beside(rows[:, j]) for j in possible}
+    gaps = {j: beside for j, beside in found.items() if beside is not None}
+    all_repeat = len(gaps) + np.count_nonzero(even) == np.count_nonzero(np.ptp(rows, axis=0))
+    return {} if gaps and all_repeat and not distinct(rows).all() else gaps
+
+
 def with_lattice_noise(rows: MemoryRows, space: Space, rng: np.random.RandomState) -> MemoryRows:
     """The same rows with noise in columns on a lattice or a circle, or as they are if there are none.
 
@@ -62,10 +77,14 @@ def with_lattice_noise(rows: MemoryRows, space: Space, rng: np.random.RandomStat
         return rows
     X = rows.rows(np.arange(rows.n_rows))
     steps = noise_widths(X)
+    uneven = _uneven_steps(X, steps)
     circles = circles_in(X)
-    if not steps.any() and not circles:
+    if not steps.any() and not uneven and not circles:
         return rows
-    noisy = X + steps * rng.uniform(-0.5, 0.5, size=X.shape)
+    moved = rng.uniform(-0.5, 0.5, size=X.shape)
+    noisy = X + steps * moved
+    for j, gaps in uneven.items():
+        noisy[:, j] += moved[:, j] * np.where(moved[:, j] < 0, *gaps)
     for group in one_hot_groups(X):
         spread = spread_over_cells(X[:, group], rng)
         noisy[:, group] = noisy[:, group] if spread is None else spread
