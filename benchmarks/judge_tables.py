@@ -1,5 +1,5 @@
-"""AutoCluster beside DPMeans on sets with a known answer: families of stress.py, automatic_k.py and no_clusters.py, and
-unit rows without clusters.
+"""AutoCluster beside DPMeans on sets with a known answer: families of stress.py, automatic_k.py and no_clusters.py,
+unit rows without clusters, and tables of a count and yes/no columns that TableEncoder has prepared.
 
 Nobody gets a parameter but the metric. Outliers count as a class of their own in the index, and as no cluster in the
 number. Cells that are there already are kept: ``--draws`` and ``--only`` say what to run, so that the table can be made
@@ -19,7 +19,7 @@ from ratio import RESULTS, keep_cells
 from sklearn.metrics import adjusted_rand_score
 from stress_families import FAMILIES
 
-from kfree import AutoCluster, DPMeans
+from kfree import AutoCluster, DPMeans, TableEncoder
 
 FILE = RESULTS / "judge_tables.json"
 CONTESTANTS = {"AutoCluster": AutoCluster, "DPMeans": DPMeans}
@@ -48,6 +48,16 @@ UNIT = {
 }
 
 
+def counts(mean, n_binary, n=1000):
+    """A skewed count, of which TableEncoder takes the logarithm, beside independent yes/no columns: no clusters."""
+
+    def rows(rng):
+        columns = [rng.negative_binomial(2, 2 / (2 + mean), n), *rng.integers(2, size=(n_binary, n))]
+        return np.asarray(TableEncoder().fit_transform(np.column_stack(columns).astype(float))), np.zeros(n)
+
+    return rows
+
+
 def without(family, n, d):
     return lambda rng: (no_clusters.draw(family, n, d, rng), np.zeros(n))
 
@@ -61,6 +71,11 @@ SETS |= {
     for d in no_clusters.COLUMNS
 }
 SETS |= {("unit rows without clusters", name): (make, "cosine") for name, make in UNIT.items()}
+SETS |= {
+    ("counts beside yes/no", f"mean {mean}, {n_binary} yes/no"): (counts(mean, n_binary), "euclidean")
+    for mean in (2, 5, 20)
+    for n_binary in (1, 2, 3)
+}
 
 
 def cell(make, metric, seed, estimator):
