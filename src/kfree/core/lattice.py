@@ -50,7 +50,8 @@ def gaps_beside(column: Floats) -> tuple[Floats, Floats] | None:
     values, counts = np.unique(column, return_counts=True)
     shared = values[counts >= _COPIES]
     repeated = counts[counts >= _COPIES].sum() - counts.max()
-    if len(shared) < _FEWEST_VALUES or 2 * repeated < len(column) - counts.max():
+    is_rounded = len(values) * _COPIES > len(column)  # measurements, of which some are equal by chance
+    if is_rounded or len(shared) < _FEWEST_VALUES or 2 * repeated < len(column) - counts.max():
         return None
     gap = np.diff(shared)
     if np.median(gap) > column.std():
