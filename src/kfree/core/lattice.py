@@ -60,3 +60,9 @@ def gaps_beside(column: Floats) -> tuple[Floats, Floats] | None:
     below, above = np.minimum(below, 2 * above), np.minimum(above, 2 * below)
     nearest = np.searchsorted((shared[1:] + shared[:-1]) / 2, column)
     return below[nearest], above[nearest]
+
+
+def noise_in_gaps(moved: Floats, gaps: tuple[Floats, Floats]) -> Floats:
+    """Noise that is ``moved``, −½ to ½, of the gap on its side of the value."""
+    noise: Floats = moved * np.where(moved < 0, *gaps)
+    return noise

@@ -264,7 +264,7 @@ class Judge:
         """
         some, source = null_numbers(self.numbers), DirectionalFactors.of(self.rows, self.rng)
         drawn = (Views.of(source.draw(self.rng), None, self.m, self.rng) for _ in self.surrogates)
-        null = Null.of([one.in_graph(0, some, self.rng) for one in drawn], self.in_parts)
+        null = Null.of([one.in_graph(0, some, self.rng) for one in drawn])
         scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
         return _candidate(SHAPES, measured, scores, int(scores.score.argmax()), 0)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from kfree.core.lattice import gaps_beside
+from kfree.core.lattice import gaps_beside, noise_in_gaps
 from kfree.core.marks import FINITE, Shape
 from kfree.core.one_hot import one_hot_groups, spread_over_cells
 from kfree.core.stats import Floats, Index, Used
@@ -42,8 +42,7 @@ def _off_lattice(rows: Floats, rng: np.random.Generator) -> Floats:
     for j, column in enumerate(rows.T):
         gaps = gaps_beside(column)
         if gaps is not None:
-            moved = rng.uniform(-0.5, 0.5, size=len(rows))
-            spread[:, j] += moved * np.where(moved < 0, *gaps)
+            spread[:, j] += noise_in_gaps(rng.uniform(-0.5, 0.5, size=len(rows)), gaps)
     return spread
 
 

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from kfree.core.frame import Frame
-from kfree.core.lattice import columns_of_few, gaps_beside, lattice_steps
+from kfree.core.lattice import columns_of_few, gaps_beside, lattice_steps, noise_in_gaps
 from kfree.core.one_hot import one_hot_groups, spread_over_cells
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
@@ -84,7 +84,7 @@ def with_lattice_noise(rows: MemoryRows, space: Space, rng: np.random.RandomStat
     moved = rng.uniform(-0.5, 0.5, size=X.shape)
     noisy = X + steps * moved
     for j, gaps in uneven.items():
-        noisy[:, j] += moved[:, j] * np.where(moved[:, j] < 0, *gaps)
+        noisy[:, j] += noise_in_gaps(moved[:, j], gaps)
     for group in one_hot_groups(X):
         spread = spread_over_cells(X[:, group], rng)
         noisy[:, group] = noisy[:, group] if spread is None else spread
