@@ -358,9 +358,9 @@ def test_a_site_that_has_no_mean_stays_where_it_is():
     ours, theirs = (open_engine(name, X, weight=weight, unit=unit) for name in ("gpu", "reference"))
     sites = Sites.of(theirs.rows(rows))
     ours.nearest(sites)
-    places = ours.arrays.of(sites.centres.copy())
-    places[2] = np.nan
-    ours._history.begin(places)
+    totals = np.column_stack([2.0 * sites.centres, np.zeros(8), np.full(8, 2.0)])
+    totals[2, -1], totals[3, 0] = 0.0, np.inf
+    ours._history.begin(ours.arrays.of(totals))
     labels = ours.labels(ours.nearest(sites).assignment)
     assert ours._history.was_begun
     np.testing.assert_array_equal(labels, theirs.labels(theirs.nearest(sites).assignment))

@@ -283,11 +283,15 @@ class MemoryRows(RowPasses, Rows):
         place = np.full(assignment.n_clusters, -1, dtype=np.int32)
         place[clusters] = np.arange(len(clusters))
         rows = self.arrays.flatnonzero(self.arrays.take(place, assignment.labels) >= 0)
-        pair, n_distances = self.arrays.take(place, assignment.labels[rows]), self.n_distances
+        return self.sums_listed(rows, self.arrays.take(place, assignment.labels[rows]), len(clusters))
+
+    def sums_listed(self, rows: Array, numbers: Array, n_clusters: int) -> Stats:
+        """Weights and sums of some rows in clusters with these ``numbers``; sse is zero."""
+        n_distances = self.n_distances
         # Rows choose the first of two equal centres.
-        stats = self.choose(rows, pair, np.zeros((2 * len(clusters), self.n_features)))[1]
+        stats = self.choose(rows, numbers, np.zeros((2 * n_clusters, self.n_features)))[1]
         self.n_distances = n_distances
-        return Stats(stats.n[::2], stats.sum[::2], np.zeros(len(clusters)))
+        return Stats(stats.n[::2], stats.sum[::2], np.zeros(n_clusters))
 
     def bisection(self, assignment: Assignment, place: Labels, n_pairs: int) -> Bisection:
         """The rows of the clusters whose ``place`` (k,) is the number of a pair, not −1."""

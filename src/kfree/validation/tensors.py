@@ -50,8 +50,9 @@ def validated_tensor(X: Any, estimator: Any) -> Any:
         tensor = tensor.float()
     elif name not in ("float32", "float64"):
         raise TypeError(f"X is a tensor of {name}; give one of float32, float64, float16 or bfloat16.")
-    # One pass over the values, without an array of their size; NaN are the least and the largest of any.
-    if not all(bool(end.isfinite()) for end in tensor.aminmax()):
+    # One pass over the values, without an array of their size; NaN are the least and the largest of any. Both ends are
+    # copied at once, since each copy waits for the device.
+    if not torch.stack(tensor.aminmax()).cpu().isfinite().all():
         raise bad_values_error((~tensor.isfinite()).sum(dim=0).cpu().numpy())
     return tensor.to(device)
 

@@ -62,17 +62,6 @@ class TorchArrays(Arrays):
 
         return arrived
 
-    def all_arriving(self, *arrays: torch.Tensor) -> Callable[[], list[NDArray[Any]]]:
-        """The same for arrays of one type, which are copied at once."""
-        arrived = self.arriving(torch.cat([array.reshape(-1) for array in arrays]))
-        shapes, ends = [tuple(array.shape) for array in arrays], np.cumsum([array.numel() for array in arrays])
-
-        def all_arrived() -> list[NDArray[Any]]:
-            pieces = np.split(arrived(), ends[:-1])
-            return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
-
-        return all_arrived
-
     def copy(self, array: torch.Tensor) -> torch.Tensor:
         return array.clone()
 

@@ -39,12 +39,13 @@ def nearest(
     if is_open and rows.is_narrow and rows.rankable:
         _rank_narrow(rows, centres, listed, own, labels, at_least, sq_dist)
         return labels, at_least
-    labels.zero_(), at_least.zero_()
-    if is_open and (k * rows.n_features <= FEW_PRODUCTS or not rows.rankable):
-        unknown = torch.full((n_items,), torch.inf, dtype=torch.float64, device=rows.device)
-        join_nearer(rows, centres, labels, unknown, listed=listed, own=own)
-    elif is_open:
+    if is_open and rows.rankable and k * rows.n_features > FEW_PRODUCTS:
         Ranking(rows, centres, listed, own).run(labels, at_least)
+    else:
+        labels.zero_(), at_least.zero_()
+        if is_open:
+            unknown = torch.full((n_items,), torch.inf, dtype=torch.float64, device=rows.device)
+            join_nearer(rows, centres, labels, unknown, listed=listed, own=own)
     if sq_dist is not None:
         distances_to_own(rows, listed, labels, centres, out=sq_dist)
     return labels, at_least

@@ -26,47 +26,44 @@ class ClusterSums:
         self._first_block, self._arrays = 0 if span is None else span[0] // sums.BLOCK, TorchArrays(rows.device)
         # The pass that the last totals are of; an interrupted one has none.
         self._number, self._k = -1, 0
-        self._of_all: Recorded[torch.Tensor]
+        self._of_all: Recorded[tuple[torch.Tensor, torch.Tensor]]
 
     def of_pass(self, found: Found, k: int, meanwhile: Callable[[torch.Tensor], None] | None = None) -> Sums:
         """Sums of a pass; clusters with the rows and the centre of the pass before keep theirs.
 
-        While new ones are copied to memory, the means that follow from them are given to ``meanwhile``.
+        While new ones are copied to memory, they are given to ``meanwhile``.
         """
         if self._span is not None:
             return self.of(found.labels, found.sq_dist, k)
         follows, self._number = found.number == self._number + 1, -1
         if not (found.same and follows):
-            self._totals = self._totals_of_pass(found, k, follows)
-            arriving = self._arriving(self._totals)
+            self._totals, parts = self._totals_of_pass(found, k, follows)
+            arriving = self._arriving(parts, k)
             if meanwhile:
-                meanwhile(self._means())
+                meanwhile(self._totals)
             self._stats = arriving()
         self._number = found.number
         return Sums.of_all(self._stats)
 
-    def means(self, changed: tuple[Index, Stats] | None) -> torch.Tensor | None:
-        """Means (k, d) of the clusters of the last pass, where the rows are; None if there is no such pass.
+    def last(self, changed: tuple[Index, Stats] | None) -> torch.Tensor | None:
+        """Sums (k, d + 2) of the clusters of the last pass, where the rows are; None if there is no such pass.
 
         ``changed`` are clusters that have other rows since then, and their statistics.
         """
-        if self._number < 0:
-            return None
-        means = self._means()
-        if changed is not None:
-            clusters, stats = changed
-            means[self._arrays.of(clusters)] = self._arrays.of(stats.sum) / self._arrays.of(stats.n)[:, None]
-        return means
+        if self._number < 0 or changed is None:
+            return self._totals if self._number >= 0 else None
+        totals, (clusters, stats) = self._totals.clone(), changed
+        totals[self._arrays.of(clusters)] = self._arrays.of(np.column_stack([stats.sum, stats.sse, stats.n]))
+        return totals
 
-    def _means(self) -> torch.Tensor:
-        return self._totals[:, :-2] / self._totals[:, -1:]
-
-    def _totals_of_pass(self, found: Found, k: int, follows: bool) -> torch.Tensor:
+    def _totals_of_pass(self, found: Found, k: int, follows: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        """Sums (k, d + 2) of a pass, and the same number after number, as ``_arriving`` takes them."""
         if self._k != k:
             self._k, self._of_all = k, Recorded(self._rows.X)
 
-        def of_all() -> torch.Tensor:
-            return self._totals_of(None, found.labels, self._weight, found.sq_dist, k)
+        def of_all() -> tuple[torch.Tensor, torch.Tensor]:
+            totals = self._totals_of(None, found.labels, self._weight, found.sq_dist, k)
+            return totals, _one_after_the_other(totals)
 
         changed = found.changed
         if changed is None or not follows or self._of_all.is_replayed:
@@ -76,7 +73,8 @@ class ClusterSums:
             return of_all()
         weight = None if self._weight is None else self._weight[rows]
         totals = self._totals_of(rows, found.labels[rows], weight, found.sq_dist[rows], k)
-        return torch.where(changed[:, None], totals, self._totals)
+        totals = torch.where(changed[:, None], totals, self._totals)
+        return totals, _one_after_the_other(totals)
 
     def _totals_of(
         self,
@@ -99,7 +97,7 @@ class ClusterSums:
         k: int,
     ) -> Stats:
         """Statistics of rows, all or listed; sse is not defined without distances."""
-        return self._arriving(self._totals_of(rows, labels, coefficient, sq_dist, k))()
+        return self._arriving(_one_after_the_other(self._totals_of(rows, labels, coefficient, sq_dist, k)), k)()
 
     def of(self, labels: torch.Tensor, sq_dist: torch.Tensor, k: int) -> Sums:
         """Sums over all rows."""
@@ -118,9 +116,19 @@ class ClusterSums:
         levels = sums.levels_for(self._rows.n_rows, self._first_block, self._span is None, k)
         return sums.Segments(self._rows, self._first_block, rows, labels, k, levels)
 
-    def _arriving(self, totals: torch.Tensor) -> Callable[[], Stats]:
-        parts = self._arrays.all_arriving(*_apart(totals))
-        return lambda: Stats(*parts())
+    def _arriving(self, parts: torch.Tensor, k: int) -> Callable[[], Stats]:
+        arrived = self._arrays.arriving(parts)
+
+        def stats() -> Stats:
+            n, sums, sse = np.split(arrived(), [k, len(parts) - k])
+            return Stats(n, sums.reshape(k, -1), sse)
+
+        return stats
+
+
+def _one_after_the_other(totals: torch.Tensor) -> torch.Tensor:
+    """Weights, sums and sse, (k·(d + 2),), so that they cross to memory at once and are arrays there."""
+    return torch.cat([part.reshape(-1) for part in _apart(totals)])
 
 
 def _counting(coefficient: torch.Tensor | None, sq_dist: torch.Tensor | None) -> torch.Tensor | None:

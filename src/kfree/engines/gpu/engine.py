@@ -17,7 +17,7 @@ from kfree.core.masses import Masses, MassTree
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats, first_row_that_counts
-from kfree.engines.contract import MemoryRows, centred_frame
+from kfree.engines.contract import MemoryRows, Pass, centred_frame
 from kfree.engines.gpu import canonical, sums
 from kfree.engines.gpu.arrays import TorchArrays
 from kfree.engines.gpu.assign import nearest
@@ -53,7 +53,8 @@ class GpuRows(MemoryRows):
         self._rows = DeviceRows(X, frame)
         self._history = History(self._rows)
         self._sums = ClusterSums(self._rows, weight, span)
-        require_directions(self.arrays.to_numpy(self._rows.lengths))
+        if frame.unit:
+            require_directions(self.arrays.to_numpy(self._rows.lengths))
 
     @property
     def description(self) -> str:
@@ -85,29 +86,38 @@ class GpuRows(MemoryRows):
         points = LocalRows("native", centres, None, Frame.plain(self.n_features), n_threads=None)
         return points.second_nearest(everyone, everyone.astype(np.int32), centres)[1]
 
+    def nearest(self, sites: Sites) -> Pass:
+        labels, _, sums = self._nearest(sites, keeps_distances=False)
+        return self.passed(labels, sums.total(), sites.centres)
+
     def assign(self, sites: Sites, lam: float) -> tuple[torch.Tensor, torch.Tensor, Sums, torch.Tensor | None]:
+        if lam == np.inf:
+            return *self._nearest(sites, keeps_distances=True), None
         k = len(sites.centres)
         self.n_distances += self.n_rows * k
-        if lam == np.inf:
-            found = self._history.nearest(sites.uids, sites.centres)
-            # A search that went from means to means goes on. A long pass in vain would take longer than waiting.
-            goes_on = self._history.was_begun and self.n_rows * sites.centres.size <= _MOST_PRODUCTS_AHEAD
-            labels, sq_dist = found.labels.clone(), found.sq_dist.clone() if goes_on else found.sq_dist
-            sums = self._sums.of_pass(found, k, self._history.begin if goes_on else None)
-            return labels, sq_dist, sums, None
         # A sweep goes on with labels and distances in place, so that no history can be kept of them.
         centres = self.arrays.of(sites.centres)
         sq_dist = torch.empty(self.n_rows, dtype=torch.float64, device=self.X.device)
         labels, _ = nearest(self._rows, centres, sq_dist=sq_dist)
         return labels, sq_dist, self.sums_of(labels, sq_dist, k), self._weighted(sq_dist, None) > lam
 
+    def _nearest(self, sites: Sites, keeps_distances: bool) -> tuple[torch.Tensor, torch.Tensor, Sums]:
+        """Labels, squared distances and sums of a pass; the next pass overwrites distances that are not kept."""
+        k = len(sites.centres)
+        self.n_distances += self.n_rows * k
+        found = self._history.nearest(sites.uids, sites.centres)
+        # A search that went from means to means goes on. A long pass in vain would take longer than waiting.
+        goes_on = self._history.was_begun and self.n_rows * sites.centres.size <= _MOST_PRODUCTS_AHEAD
+        labels, sq_dist = found.labels.clone(), found.sq_dist.clone() if keeps_distances and goes_on else found.sq_dist
+        return labels, sq_dist, self._sums.of_pass(found, k, self._history.begin if goes_on else None)
+
     def expect_means(self, changed: tuple[Index, Stats] | None = None) -> None:
         if changed is None and self._history.is_ahead:
             return
-        means = self._sums.means(changed)
+        totals = self._sums.last(changed)
         # The centre of directions is not their mean.
-        if means is not None and not self.frame.unit:
-            self._history.begin(means)
+        if totals is not None and not self.frame.unit:
+            self._history.begin(totals)
 
     def nearest_labels(self, sites: Sites, numbers: Labels) -> torch.Tensor:
         """They stay where the rows are."""
@@ -117,6 +127,11 @@ class GpuRows(MemoryRows):
 
     def sums_of(self, labels: torch.Tensor, sq_dist: torch.Tensor, n_clusters: int) -> Sums:
         return self._sums.of(labels, sq_dist, n_clusters)
+
+    def sums_listed(self, rows: torch.Tensor, numbers: torch.Tensor, n_clusters: int) -> Stats:
+        weight = None if self.weight is None else self.weight[rows]
+        stats = self._sums.totals(rows, numbers, weight, None, n_clusters)
+        return Stats(stats.n, stats.sum, np.zeros(n_clusters))
 
     def distances_to_own(self, rows: torch.Tensor, labels: torch.Tensor, centres: Floats) -> torch.Tensor:
         self.n_distances += len(rows)

@@ -15,6 +15,7 @@ from kfree.engines.gpu.arrays import TorchArrays
 from kfree.engines.gpu.assign import nearest
 from kfree.engines.gpu.device import EXACT
 from kfree.engines.gpu.kernels import revisit
+from kfree.engines.gpu.kernels.means import move_to_means
 from kfree.engines.gpu.recorded import Recorded
 from kfree.engines.gpu.rows import DeviceRows
 
@@ -25,6 +26,8 @@ _FEW_PRODUCTS = 1 << 36
 # Passes that are ranked at once after one for which the history was in vain: so many times too many were in doubt, or
 # a few where all rows are ranked in no time.
 _LONGEST_WAIT, _VAIN = 4, 2
+# Short fits make few passes that use the one before, so that their record comes later than others.
+_RECORDED_REVISIT = 4
 _NONE: Index = np.empty(0, dtype=np.int64)
 
 
@@ -79,16 +82,17 @@ class History:
         """Whether a pass is begun that nobody has asked for yet."""
         return self._begun is not None
 
-    def begin(self, centres: torch.Tensor) -> None:
-        """Begin a pass at other places of the last pass's sites before it is asked for.
+    def begin(self, totals: torch.Tensor) -> None:
+        """Begin a pass at the means of the last pass's clusters, with these sums (k, d + 2), before it is asked for.
 
-        While the device ranks rows, the host computes the same places, for ``nearest`` to compare. A site without a
-        place stays where it is.
+        While the device ranks rows, the host computes the same means, for ``nearest`` to compare.
         """
         uids, self._uids = self._uids, _NONE
-        if len(uids) != len(centres):
+        if len(uids) != len(totals):
             return
-        self._centres.copy_(torch.where(centres.isfinite(), centres, self._centres))
+        move_to_means[(triton.cdiv(self._centres.numel(), 256),)](
+            totals, self._centres, *self._shape, BLOCK=256, num_warps=4, **EXACT
+        )
         self._begun_at = TorchArrays(self._rows.device).arriving(self._centres)
         self._begun = self._passed(uids, True)
 
@@ -114,7 +118,7 @@ class History:
         self._on_host = torch.empty(shape, dtype=torch.float64, pin_memory=device.type == "cuda")
         self._centres, self._last = (torch.empty(shape, dtype=torch.float64, device=device) for _ in range(2))
         self._anew: Recorded[None] = Recorded(self._rows.X)
-        self._revisit: Recorded[tuple[torch.Tensor, ...]] = Recorded(self._rows.X)
+        self._revisit: Recorded[tuple[torch.Tensor, ...]] = Recorded(self._rows.X, _RECORDED_REVISIT)
 
     def _ranked(self) -> None:
         """All rows are compared with all sites."""

@@ -14,7 +14,7 @@ from kfree.engines.gpu.kernels.coordinates import coordinates
 # Rows are summed in blocks of 2 to the power of this many.
 BLOCK_BITS = tl.constexpr(11)
 # A segment has room for sums that wait at so many levels.
-LEVELS = tl.constexpr(8)
+LEVELS = tl.constexpr(5)
 
 
 @triton.jit(do_not_specialize=["n_items", "first_block", "first_group", "n_groups", "levels"])
@@ -58,7 +58,7 @@ def segment_sums(
     a = tl.load(anchor + column, mask=column < d, other=0.0)
     s = tl.load(shift + column, mask=column < d, other=0.0)
     total = tl.zeros([COLUMNS], tl.float64)
-    state = total, (total, total, total, total, total, total, total, total), 0, place * 0 - 1
+    state = total, (total, total, total, total, total), 0, place * 0 - 1
     full = last - (last - place) % ABREAST
     for first in range(place, full, ABREAST):
         # Some rows are loaded before they are added, one after the other.
@@ -97,7 +97,7 @@ def fold(groups, out, n_groups, first_group, n_columns, COLUMNS: tl.constexpr):
     begin = tl.maximum(node << LEVELS, first_group)
     end = tl.minimum((node + 1) << LEVELS, first_group + n_groups)
     total = tl.zeros([COLUMNS], tl.float64)
-    state = total, (total, total, total, total, total, total, total, total), 0, begin * 0 - 1
+    state = total, (total, total, total, total, total), 0, begin * 0 - 1
     for group in range(begin, end):
         z = tl.load(
             groups + (group - first_group).to(tl.int64) * n_columns + column, mask=column < n_columns, other=0.0
