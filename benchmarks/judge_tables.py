@@ -1,5 +1,6 @@
 """AutoCluster beside DPMeans on sets with a known answer: families of stress.py, automatic_k.py and no_clusters.py,
-unit rows without clusters, and tables of a count and yes/no columns that TableEncoder has prepared.
+unit rows without clusters, and tables of counts and yes/no columns, with groups and without, that TableEncoder has
+prepared.
 
 Nobody gets a parameter but the metric. Outliers count as a class of their own in the index, and as no cluster in the
 number. Cells that are there already are kept: ``--draws`` and ``--only`` say what to run, so that the table can be made
@@ -58,6 +59,18 @@ def counts(mean, n_binary, n=1000):
     return rows
 
 
+def groups_beside(n_binary, n_counts, n=1000):
+    """Three round groups in three columns, beside yes/no columns and small counts that are independent of them."""
+
+    def rows(rng):
+        y = np.arange(n) % 3
+        numbers = rng.normal(size=(n, 3)) + 6 * np.eye(3)[y]
+        coarse = [*rng.integers(2, size=(n_binary, n)), *rng.poisson(0.8, size=(n_counts, n))]
+        return np.asarray(TableEncoder().fit_transform(np.column_stack([numbers, *coarse]).astype(float))), y
+
+    return rows
+
+
 def without(family, n, d):
     return lambda rng: (no_clusters.draw(family, n, d, rng), np.zeros(n))
 
@@ -75,6 +88,10 @@ SETS |= {
     ("counts beside yes/no", f"mean {mean}, {n_binary} yes/no"): (counts(mean, n_binary), "euclidean")
     for mean in (2, 5, 20)
     for n_binary in (1, 2, 3)
+}
+SETS |= {
+    ("groups beside yes/no", f"{n_binary} yes/no, {n_counts} counts"): (groups_beside(n_binary, n_counts), "euclidean")
+    for n_binary, n_counts in ((1, 0), (2, 0), (4, 0), (0, 1), (0, 2), (1, 1), (2, 1))
 }
 
 

@@ -421,7 +421,15 @@ def test_strips_are_found_in_rows_whitened_within_clusters(tmp_path):
     assert adjusted_rand_score(truth, predicted) > 0.9
 
 
-def test_zeros_and_ones_are_not_whitened_within_clusters():
-    X, _ = strips(np.random.default_rng(0))
-    model = AutoCluster().fit(np.column_stack([X, np.arange(600) % 2]))
+def test_many_zeros_and_ones_are_not_whitened_within_clusters():
+    """Rows that agree in eight columns are too few to be islands, so that noise does not fill the gaps."""
+    rng = np.random.default_rng(0)
+    model = AutoCluster().fit(np.column_stack([strips(rng)[0], rng.integers(2, size=(600, 8))]))
     assert WITHIN_GRAPH not in model.curves_
+
+
+def test_long_clusters_are_found_beside_yes_and_no():
+    X, y = strips(np.random.default_rng(0))
+    model = AutoCluster().fit(np.column_stack([X, np.arange(600) % 2]))
+    assert model.n_clusters_ == 4
+    assert adjusted_rand_score(y, model.labels_) > 0.9

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from kfree.core.stats import Floats, Index
@@ -10,6 +12,9 @@ from kfree.core.stats import Floats, Index
 _ROUNDING = 1e-6
 # Rows that share a repeated value, and how many such values a column has at least.
 _COPIES, _FEWEST_VALUES = 5, 3
+
+# The gap below and above the value of each row.
+Gaps: TypeAlias = tuple[Floats, Floats]
 
 
 def lattice_steps(rows: Floats, most_values: float, n_first: int, most_in_first: float) -> Floats:
@@ -39,13 +44,13 @@ def step_of(values: Floats) -> float:
     return step if np.abs(place - np.round(place)).max() < _ROUNDING else 0.0
 
 
-def gaps_beside(column: Floats) -> tuple[Floats, Floats] | None:
+def gaps_beside(column: Floats, widest: float = 1.0) -> Gaps | None:
     """For each row the gap below and above its value, or the nearest one, among the values that several rows share.
 
     Noise as wide as half of both fills the gaps between such values, which are no sign of clusters. Whole numbers,
     answers on a scale and their logarithms are repeated values; few of them may lie between, such as imputed ones. A
     gap counts as twice the one on the other side at most: beyond, it is a gap between groups. None if the column has no
-    such values, or steps of more than a standard deviation: then most rows have the same value.
+    such values, or steps of more than ``widest`` standard deviations: then most rows have the same value.
     """
     values, counts = np.unique(column, return_counts=True)
     shared = values[counts >= _COPIES]
@@ -54,7 +59,7 @@ def gaps_beside(column: Floats) -> tuple[Floats, Floats] | None:
     if is_rounded or len(shared) < _FEWEST_VALUES or 2 * repeated < len(column) - counts.max():
         return None
     gap = np.diff(shared)
-    if np.median(gap) > column.std():
+    if np.median(gap) > widest * column.std():
         return None
     below, above = np.append(gap[0], gap), np.append(gap, gap[-1])
     below, above = np.minimum(below, 2 * above), np.minimum(above, 2 * below)
@@ -62,7 +67,7 @@ def gaps_beside(column: Floats) -> tuple[Floats, Floats] | None:
     return below[nearest], above[nearest]
 
 
-def noise_in_gaps(moved: Floats, gaps: tuple[Floats, Floats]) -> Floats:
+def noise_in_gaps(moved: Floats, gaps: Gaps) -> Floats:
     """Noise that is ``moved``, −½ to ½, of the gap on its side of the value."""
     noise: Floats = moved * np.where(moved < 0, *gaps)
     return noise

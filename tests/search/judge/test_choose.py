@@ -77,12 +77,35 @@ def test_topics_that_score_little_among_many_factors_are_seen():
 
 
 def test_answers_of_yes_and_no_are_no_clusters_of_their_combinations():
-    """Rows and surrogates fall into the same eight parts; where few links are cut, which cuts fewer is chance."""
+    """Rows and surrogates fall into the same parts; where few links are cut, which cuts fewer is chance."""
     rng = np.random.default_rng([0, 2, 3])
-    rows = np.column_stack([rng.negative_binomial(2, 0.5, 1000), *rng.integers(2, size=(3, 1000))]).astype(float)
+    rows = np.column_stack([rng.negative_binomial(2, 0.5, 1000), *rng.integers(2, size=(7, 1000))]).astype(float)
     judge = judged(rows / rows.std(axis=0))
     assert judge.in_parts
     assert judge.judge().chosen is None
+
+
+@pytest.mark.parametrize("n_binary", [0, 1, 3])
+@pytest.mark.parametrize("n_counts", [0, 1])
+def test_coarse_columns_do_not_split_clusters(n_binary, n_counts):
+    """Combinations of answers and counts that have nothing to do with the clusters were up to 24 clusters."""
+    rng = np.random.default_rng(0)
+    y = np.arange(800) % 3
+    coarse = [*rng.integers(2, size=(n_binary, 800)), *rng.poisson(0.8, size=(n_counts, 800))]
+    rows = np.column_stack([rng.normal(size=(800, 3)) + 6 * np.eye(3)[y], *coarse])
+    found = judged(rows / rows.std(axis=0)).judge()
+    assert found.chosen.k == 3
+    assert adjusted_rand_score(y, found.chosen.labels) > 0.9
+
+
+def test_a_coarse_column_that_tells_clusters_apart_is_used():
+    rng = np.random.default_rng(0)
+    y = np.arange(800) % 2
+    answers = [y, y ^ (rng.random(800) < 0.05)]
+    rows = np.column_stack([rng.normal(size=(800, 2)) + 3 * y[:, None], *answers])
+    found = judged(rows / rows.std(axis=0)).judge()
+    assert found.chosen.k == 2
+    assert adjusted_rand_score(y, found.chosen.labels) > 0.95
 
 
 def test_the_same_seed_gives_the_same_judgement():

@@ -81,11 +81,24 @@ def test_whitened_rows_have_about_unit_variance():
 
 def test_lattices_are_dithered_within_half_a_step_and_others_left():
     rng = np.random.default_rng(0)
-    rows = np.column_stack([rng.integers(8, size=400), rng.integers(2, size=400), rng.normal(size=400)]).astype(float)
+    rows = np.column_stack([rng.integers(8, size=400), rng.normal(size=400)])
     shaken = dithered(rows, rng)
     assert np.array_equal(np.round(shaken[:, 0]), rows[:, 0])
     assert len(np.unique(shaken[:, 0])) > 390
-    assert np.array_equal(shaken[:, 1:], rows[:, 1:])
+    assert np.array_equal(shaken[:, 1], rows[:, 1])
+
+
+def test_coarse_columns_are_dithered_where_rows_that_agree_in_them_are_islands():
+    rng = np.random.default_rng(0)
+    measured, answers = rng.normal(size=(400, 1)), rng.integers(2, size=(400, 6)).astype(float)
+    children = rng.poisson(0.8, size=(400, 1)).astype(float)
+    for coarse in (answers[:, :1], answers[:, :3], children, np.hstack([answers[:, :1], children])):
+        shaken = dithered(np.hstack([coarse, measured]), rng)[:, :-1]
+        assert np.array_equal(np.round(shaken), coarse)
+        assert len(np.unique(shaken)) > 390
+    rare = (np.arange(400) < 20).astype(float)[:, None]  # noise would vary more
+    for rows in (np.hstack([answers, measured]), answers[:, :2], np.hstack([rare, measured])):
+        assert np.array_equal(dithered(rows, rng), rows)
 
 
 def test_logarithms_of_whole_numbers_fill_the_gaps_between_them():

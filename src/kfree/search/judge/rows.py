@@ -7,14 +7,17 @@ from typing import Annotated
 
 import numpy as np
 
-from kfree.core.lattice import gaps_beside, noise_in_gaps
+from kfree.core.lattice import Gaps, gaps_beside, noise_in_gaps
 from kfree.core.marks import FINITE, Shape
 from kfree.core.one_hot import one_hot_groups, spread_over_cells
 from kfree.core.stats import Floats, Index, Used
+from kfree.search.judge.links import n_links
 from kfree.search.judge.surrogates import principal
 
 # A column takes few values if each of these is shared by so many rows on average.
 _COPIES = 5
+# A step is filled with noise that varies less than the column, in standard deviations of which it has so many.
+_WIDEST_STEP = np.sqrt(12.0)
 # Rows are copies if at most this share of them are distinct, and equal pairs so many times as frequent as by chance.
 _MOST_DISTINCT, _BEYOND_CHANCE = 0.9, 3
 # Share of the mean variance that is added to each principal component's variance before it is divided by it.
@@ -24,26 +27,44 @@ _NO_VARIANCE = 1e-10
 
 
 def dithered(rows: Floats, rng: np.random.Generator) -> Floats:
-    """Columns on a lattice and one-hot columns of a category with noise as wide as their step.
+    """Columns on a lattice, of yes and no and of a category with noise as wide as their step.
 
     Otherwise rows with equal values are islands of the neighbour graph, each of them a cluster. A category is spread
     over the neighbourhoods of its values, as for density dips.
     """
-    spread = _off_lattice(rows, rng)
-    for group in one_hot_groups(rows):
+    spread, groups = rows.copy(), one_hot_groups(rows)
+    for j, gaps in _gaps_of_columns(rows, groups).items():
+        spread[:, j] += noise_in_gaps(rng.uniform(-0.5, 0.5, size=len(rows)), gaps)
+    for group in groups:
         cells = spread_over_cells(rows[:, group], rng)
         spread[:, group] = rows[:, group] if cells is None else cells
     return spread
 
 
-def _off_lattice(rows: Floats, rng: np.random.Generator) -> Floats:
-    """Columns of repeated values, each row at a uniform place of the cell of its value."""
-    spread = rows.copy()
-    for j, column in enumerate(rows.T):
-        gaps = gaps_beside(column)
-        if gaps is not None:
-            spread[:, j] += noise_in_gaps(rng.uniform(-0.5, 0.5, size=len(rows)), gaps)
-    return spread
+def _gaps_of_columns(rows: Floats, groups: list[Index]) -> dict[int, Gaps]:
+    """The gaps that noise fills, by column; ``groups`` are the columns of categories.
+
+    Coarse columns, such as yes and no or the number of children, are filled if as many rows agree in all of them by
+    chance as a row has neighbours, so that those that agree are an island. With more coarse columns rows that agree are
+    alike, and with no others they are what clusters are made of.
+    """
+    alone = np.setdiff1d(np.arange(rows.shape[1]), np.concatenate([np.arange(0), *groups]))
+    fine = {int(j): gaps_beside(rows[:, j]) for j in alone}
+    coarse = {j: _coarse_gaps(rows[:, j]) for j, gaps in fine.items() if gaps is None}
+    filled = [j for j, gaps in coarse.items() if gaps is not None]
+    agree = np.prod([_share_equal(np.unique(rows[:, j], return_counts=True)[1]) for j in filled])
+    are_islands = len(filled) < len(alone) and agree * len(rows) >= n_links(len(rows))
+    found = fine | coarse if are_islands else fine
+    return {j: gaps for j, gaps in found.items() if gaps is not None}
+
+
+def _coarse_gaps(column: Floats) -> Gaps | None:
+    """The gaps beside few values that lie far apart, if noise in them varies less than the column."""
+    values, counts = np.unique(column, return_counts=True)
+    if len(values) != 2:
+        return gaps_beside(column, _WIDEST_STEP)
+    gap = np.full(len(column), values[1] - values[0])
+    return (gap, gap) if counts.min() >= _COPIES and gap[0] < _WIDEST_STEP * column.std() else None
 
 
 def distinct(rows: Floats) -> Used:
@@ -78,7 +99,7 @@ def has_few_points(rows: Floats) -> bool:
     """
     if len(np.unique(rows, axis=0)) * _COPIES > len(rows):
         return False
-    return np.array_equal(_off_lattice(rows, np.random.default_rng(0)), rows)
+    return not _gaps_of_columns(rows, one_hot_groups(rows))
 
 
 def has_steps(rows: Floats) -> bool:
