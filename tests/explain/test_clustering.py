@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 import kfree
+from kfree.cli import main
 from kfree.datasets import make_customers
 from kfree.exceptions import DataAdvice
 from kfree.explain.certainty import in_words
@@ -324,6 +325,34 @@ def test_scores_and_summaries_count_rows_that_are_left_out():
         rows = [int(summary.row_name(row)) for row in cluster.exemplars]
         assert (made.labels[rows] == cluster.label).all()
         assert rows == [int(made.summary().row_name(row)) for row in made.summary().clusters[cluster.label].exemplars]
+
+
+def test_whether_a_row_has_missing_values_does_not_depend_on_the_rows_beside_it(tmp_path, capsys):
+    frame = pd.DataFrame({"a": 9.0 * (np.arange(40) % 2), "b": np.arange(40) / 40, "c": ["x", "y"] * 20})
+    frame.loc[0, "a"] = np.nan
+    made = kfree.cluster(frame, k=2, missing="drop")
+    alone, both = frame.iloc[[0]], frame.iloc[[0, 1]]
+    assert made.predict(both).tolist() == [-1, made.labels[1]]
+    assert made.predict(alone).tolist() == [-1]
+    assert made.predict(both.assign(c="new"), unseen="missing").tolist() == [-1, -1]
+    assert all(np.isnan(values).tolist() == [True] for values in made.scores(alone).values())
+    for row in (alone.iloc[0].to_dict(), alone):
+        with pytest.raises(
+            ValueError, match=r"value for each of 'a', 'b', 'c' \(missing='drop': a row without one has"
+        ):
+            made.explain(row)
+    with pytest.raises(ValueError, match="the table has no row with a value for each"):
+        made.summary(alone)
+    filled = kfree.cluster(frame, k=2)
+    nothing = frame.iloc[[0]].assign(b=np.nan, c=None)
+    assert filled.predict(nothing).tolist() == [-1]
+    assert np.isnan(filled.scores(nothing)["confidence"]).all()
+    made.save(tmp_path / "m.kfree")
+    alone.to_csv(tmp_path / "one.csv", index=False)
+    command = ["predict", str(tmp_path / "m.kfree"), str(tmp_path / "one.csv"), "--scores"]
+    main([*command, "-o", str(tmp_path / "out.csv")])
+    assert "1 of 1 rows have missing values and no cluster" in capsys.readouterr().err
+    assert pd.read_csv(tmp_path / "out.csv")[["cluster", "confidence", "outlier_score"]].isna().all(axis=None)
 
 
 def test_masked_rows_are_not_predicted():

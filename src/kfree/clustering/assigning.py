@@ -57,14 +57,13 @@ def assigned(
         new = {"allow_new": True} if allow_new else {}
         labels = model.predict(X, **groups, **new) if len(X) else np.empty(0, dtype=np.int32)
         if unseen != "error" and plan.encoder is not None:
-            has_unseen = plan.encoder.has_unseen(plan.frame(batch))[complete]
-            labels = np.where(has_unseen, np.int32(-1), labels) if unseen == "new" else labels
+            has_unseen = plan.encoder.unseen_in(plan.frame(batch)).any(axis=1)
+            labels = np.where(has_unseen[complete], np.int32(-1), labels) if unseen == "new" else labels
             n_unseen += int(has_unseen.sum())
-        parts.append({"cluster": labels} | (scores_of(model, X) if scores and len(X) else {}))
+        parts.append({"cluster": labels} | (scores_of(model, X) if scores else {}))
         kept.append(complete)
         begin += len(complete)
-    names = max(parts, key=len)
-    columns = {name: np.concatenate([part.get(name, np.empty(0)) for part in parts]) for name in names}
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return Assigned(columns, np.concatenate(kept), n_unseen)
 
 
@@ -94,6 +93,8 @@ def accepting(plan: Preparation, unseen: str) -> Preparation:
 def scores_of(model: Any, rows: Any) -> dict[str, Floats]:
     """How certain the label of each row is, and how far it is out; rows of files are read a few at a time."""
     if not isinstance(rows, FileRows):
+        if not rows.shape[0]:  # all were left out
+            return {"confidence": np.empty(0), "outlier_score": np.empty(0)}
         return {"confidence": model.confidence(rows), "outlier_score": model.outlier_score(rows)}
     parts = [scores_of(model, chunk.X) for chunk in rows.chunks(0, rows.n_rows, _ROWS_AT_ONCE)]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

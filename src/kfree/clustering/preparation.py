@@ -78,12 +78,24 @@ class Preparation:
             X = self._numbers(title, batch)
             kept = self.complete(title, np.isnan(X), first_row)
             return X[kept], kept
-        frame = self.frame(batch)
-        kept = self.complete(title, gaps_of(frame), first_row)
+        kept = self.complete(title, self.gaps(title, batch), first_row)
         if not kept.any():
             return np.empty((0, len(self.encoder.get_feature_names_out()))), kept
         try:
-            return np.asarray(self.encoder.transform(filtered(frame, kept))), kept
+            return np.asarray(self.encoder.transform(filtered(self.frame(batch), kept))), kept
+        except ValueError as error:
+            raise ValueError(f"{title}: {error}") from error
+
+    def gaps(self, title: str, batch: Any) -> Mask:
+        """Where values of a batch are missing, or are levels that count as missing, (n_rows, n_columns)."""
+        if self.encoder is None:
+            return np.isnan(self._numbers(title, batch))
+        frame = self.frame(batch)
+        gaps = gaps_of(frame)
+        if self.encoder.unseen == "error":
+            return gaps
+        try:
+            return gaps | self.encoder.unseen_in(frame)
         except ValueError as error:
             raise ValueError(f"{title}: {error}") from error
 
@@ -101,27 +113,36 @@ class Preparation:
     def complete(self, title: str, gaps: Mask, first_row: int = 0) -> Mask:
         """A mask of the rows that are used: those without missing values, or with a value where gaps are filled in.
 
-        Missing values are an error unless such rows are dropped or filled in.
+        Missing values are an error unless such rows are dropped or filled in. Rows are judged one by one: whether one
+        is used does not depend on the others.
         """
         if self.missing not in ("error", "drop"):
             return np.asarray(~gaps.all(axis=1))
         kept = np.asarray(~gaps.any(axis=1))
-        if kept.all() or (self.missing == "drop" and kept.any()):
+        if kept.all() or self.missing == "drop":
             return kept
-        per_column = gaps.sum(axis=0)
-        holes = [f"{self.columns[j]!r} ({per_column[j]})" for j in np.flatnonzero(per_column)]
-        shown = first_few(holes)
         row = first_row + int(kept.argmin()) + 1
-        if self.missing == "drop":
-            raise ValueError(
-                f"{title} has no row without missing values, which are in {len(holes)} column(s): {shown}. Leave "
-                "columns out with drop=[…], or give another missing than 'drop'."
-            )
         raise ValueError(
-            f"{title} has missing values in {len(holes)} column(s): {shown}; the first is in row {row}. Use "
+            f"{title} has missing values in {self.columns_with(gaps)}; the first is in row {row}. Use "
             "missing='drop' to leave such rows out, missing='mean' to fill in means, missing='nearest' (with "
             "prepare='encode') to take them from the nearest row, or drop=[…] to leave columns out."
         )
+
+    def complete_at_fit(self, title: str, gaps: Mask) -> Mask:
+        """The same for the rows of a fit, of which some must be left."""
+        kept = self.complete(title, gaps)
+        if self.missing == "drop" and not kept.any():
+            raise ValueError(
+                f"{title} has no row without missing values, which are in {self.columns_with(gaps)}. Leave columns "
+                "out with drop=[…], or give another missing than 'drop'."
+            )
+        return kept
+
+    def columns_with(self, gaps: Mask) -> str:
+        """The columns that have missing values, in words."""
+        per_column = gaps.sum(axis=0)
+        holes = [f"{self.columns[j]!r} ({per_column[j]})" for j in np.flatnonzero(per_column)]
+        return f"{len(holes)} column(s): {first_few(holes)}"
 
     def in_units(self, X: Any) -> Any:
         """Rows, or means of rows, in the units of the table; see :meth:`kfree.TableEncoder.in_units`."""

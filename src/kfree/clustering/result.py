@@ -150,6 +150,7 @@ class Clustering:
         if table is None:
             return self._summary
         X, used = self._encoded_with_mask(table)
+        self._require_rows(X)
         return replace(summarize(self.model, X, encoder=self.preparation), row_names=np.flatnonzero(used))
 
     def sentences(self) -> list[str]:
@@ -303,7 +304,23 @@ class Clustering:
 
     def _encoded(self, table: Any, unseen: str = "error") -> Any:
         """The rows of a table as the model takes them."""
-        return self._encoded_with_mask(table, unseen)[0]
+        X = self._encoded_with_mask(table, unseen)[0]
+        self._require_rows(X)
+        return X
+
+    def _require_rows(self, X: Any) -> None:
+        """Raise if all rows of a table were left out because of missing values."""
+        if not X.shape[0]:
+            raise ValueError(f"the table has no row with {self._wanted_values}; give one that has.")
+
+    @property
+    def _wanted_values(self) -> str:
+        """What a row needs to be in a cluster."""
+        assert self.preparation is not None  # else no row is left out
+        wanted = quoted(self.preparation.columns, 20)
+        if self.preparation.missing == "drop":
+            return f"a value for each of {wanted} (missing='drop': a row without one has no cluster, its label is −1)"
+        return f"a value for at least one of {wanted}"
 
     def _encoded_with_mask(self, table: Any, unseen: str = "error") -> tuple[Any, Mask]:
         """The same, and a mask of the rows of the table that these are."""
@@ -321,8 +338,8 @@ class Clustering:
             missing = [name for name in wanted if name not in row]
             allowed = f"a value for each of {quoted(wanted, 20)}; there is none for {quoted(missing)}"
             require(not missing, "row", row, allowed)
-            X = self._encoded(_frame([row]), unseen)
-            require(len(X) == 1, "row", row, f"a value for at least one of {quoted(wanted, 20)}")
+            X = self._encoded_with_mask(_frame([row]), unseen)[0]
+            require(len(X) == 1, "row", row, self._wanted_values)
             return X
         if isinstance(row, int | np.integer) and not isinstance(row, bool):
             numbers = np.empty(0) if self._rows is None else self._row_numbers

@@ -132,11 +132,11 @@ def _in_memory(table: FrameTable | FilesTable, plan: Preparation, options: Colum
     if encoder is None:
         X = table.matrix(plan.columns)
         gaps = np.isnan(X) if np.isnan(X.sum()) else np.zeros((table.n_rows, 1), dtype=bool)
-        kept = plan.complete(table.title, gaps)
+        kept = plan.complete_at_fit(table.title, gaps)
         X = X if kept.all() else X[kept]
     else:
         frame = table.read(plan.columns)
-        kept = plan.complete(table.title, gaps_of(frame))
+        kept = plan.complete_at_fit(table.title, gaps_of(frame))
         if not kept.any():
             raise ValueError(f"{table.title} has no value in column(s) {quoted(plan.columns)}; give rows with values.")
         plan, frame, X, kept[kept] = with_encoder(

@@ -241,13 +241,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         unseen : ndarray of shape (n_samples,), bool
         """
+        return self.unseen_in(X).any(axis=1)
+
+    def unseen_in(self, X):
+        """Where a column has a level that was not in the rows of ``fit``, (n_rows, n_columns of the table)."""
         check_is_fitted(self)
         X, names = as_table(X), _names(self)
         require_columns_of_fit(self, X)
-        options, found = self._options(names), np.zeros(X.shape[0], dtype=bool)
-        for column, encoder in zip(columns_of(X, names), self.encoders_, strict=True):
-            found |= has_unseen(column, encoder, options)
-        return found
+        options, pairs = self._options(names), zip(columns_of(X, names), self.encoders_, strict=True)
+        return np.column_stack([has_unseen(column, encoder, options) for column, encoder in pairs])
 
     def _weighted(self, blocks, encoders):
         """Coordinates side by side, times the weight of their column."""

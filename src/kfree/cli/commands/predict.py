@@ -48,6 +48,8 @@ def run(options, console):
     found = assigned(model, plan, table, **wanted)
     if found.n_unseen:
         console.say(f"{found.n_unseen} row(s) have levels that the rows of the fit did not have ({options.unseen})")
+    if not found.kept.all():
+        console.say(f"{(~found.kept).sum()} of {len(found.kept)} rows have missing values and no cluster")
     columns, labels = dict(found.columns), found.columns["cluster"]
     if names:
         columns["cluster_name"] = np.array([names.get(label, "") for label in labels.tolist()], dtype=object)
