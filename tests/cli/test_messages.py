@@ -28,6 +28,8 @@ def table(here, rng):
         ("cluster t.csv --weight who", "t.csv: column 'who' of --weight holds text, not numbers"),
         ("cluster t.csv --id who --weight n", "t.csv, row 1: column 'n' of --weight holds -1 (40 such value(s))"),
         ("cluster t.csv --geo lat,lon", "t.csv has no column 'lat', 'lon' (--geo); it has 'who'"),
+        ("cluster t.csv --drop who,x,y,n", "t.csv: all columns are left out, 'who', 'x', 'y', 'n' by --drop. Keep"),
+        ("cluster t.csv --drop x,y,n --id who", "all columns are left out, 'x', 'y', 'n' by --drop and 'who' by --id."),
         ("cluster t.csv --id name", "t.csv has no column 'name' (--id); it has 'who'"),
         ("hdp t.csv --group shop", "t.csv has no column 'shop' (--group); it has 'who'"),
     ],
@@ -45,6 +47,11 @@ def test_errors_name_the_option_that_was_given(line, said, table, capsys):
         ({}, {"weight": "who"}, "the table: column 'who' of weight holds other values, not numbers"),
         ({"n": np.nan}, {"weight": "n"}, r"the table, row 1: column 'n' of weight holds nan \(40 such"),
         (slice(0), {}, "the table has no rows; give a table with at least one"),
+        (
+            {},
+            {"drop": ["x", "y", "n"]},
+            "^the table: all columns are left out, 'x', 'y', 'n' by drop and 'who' by id",
+        ),
         ([], {}, "the table has no columns; give a table with at least one"),
     ],
 )

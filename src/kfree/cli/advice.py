@@ -42,6 +42,7 @@ _ERRORS = {
 # Who named a column that is not there; numbers of clusters.
 _NAMED = re.compile(r"\((columns|drop|categories|weights|geo|id|weight|group|names)\); it has")
 _NUMBERS = re.compile(r"\b(target_k|n_clusters|k|max_k)=(\d+)(?= is )")
+_LEFT_OUT_BY = re.compile(r"(?:(?<=')|(?<=more)) by (drop|id|weight|group)\b")
 _LEVELS = re.compile(r"\blevels=\(([\d, ]+)\)")
 _GEO = re.compile(r"\bgeo=\('([^']*)', '([^']*)'\)")
 _VALUES = re.compile(r"\b(missing|unseen)='(\w+)'")
@@ -67,6 +68,7 @@ def in_options(message):
     message = _MARKS.sub(r"--\1 \2", message)
     message = _GEO.sub(r"--geo \1,\2", message)
     message = _NAMED.sub(r"(--\1); it has", message)
+    message = _LEFT_OUT_BY.sub(r" by --\1", message)
     message = _NUMBERS.sub(lambda found: f"--{'max-k' if found[1] == 'max_k' else 'k'} {found[2]}", message)
     message = _LEVELS.sub(lambda found: "--levels " + found[1].replace(" ", "").strip(","), message)
     return _WEIGHTS.sub("--weights: ", _VALUES.sub(r"--\1 \2", message))

@@ -104,7 +104,10 @@ def prepare_of(asked: str | None, table: Any, metric: str) -> str:
 
 def chosen_columns(table: Any, options: ColumnOptions, say: Say) -> list[str]:
     """The columns to use: the given ones, or all that are numbers (or encoded); remarks name those left out."""
-    names = [name for name in options.columns or table.names if name not in {*options.drop, *options.others.values()}]
+    asked = options.columns or table.names
+    names = [name for name in asked if name not in {*options.drop, *options.others.values()}]
+    if not names:
+        raise ValueError(f"{table.title}: all columns are left out, {_by_whom(asked, options)}. Keep at least one.")
     text = [name for name in names if not table.is_number(name)]
     if options.prepare == "encode":
         undeclared = [name for name in text if name not in (options.categories or ())]
@@ -125,6 +128,13 @@ def chosen_columns(table: Any, options: ColumnOptions, say: Say) -> list[str]:
             "for text, or give the right delimiter."
         )
     return names
+
+
+def _by_whom(names: Sequence[str], options: ColumnOptions) -> str:
+    """Columns with the parameters that leave them out."""
+    dropped = [name for name in names if name in options.drop]
+    others = [f"{name!r} by {parameter}" for parameter, name in options.others.items() if name in names]
+    return " and ".join([f"{quoted(dropped)} by drop"] * bool(dropped) + others)
 
 
 def without_row_numbers(table: Any, columns: list[str], options: ColumnOptions, say: Say) -> list[str]:
