@@ -4,6 +4,7 @@ import copy
 import datetime
 import decimal
 import json
+import re
 import warnings
 
 import numpy as np
@@ -353,6 +354,38 @@ def test_whether_a_row_has_missing_values_does_not_depend_on_the_rows_beside_it(
     main([*command, "-o", str(tmp_path / "out.csv")])
     assert "1 of 1 rows have missing values and no cluster" in capsys.readouterr().err
     assert pd.read_csv(tmp_path / "out.csv")[["cluster", "confidence", "outlier_score"]].isna().all(axis=None)
+
+
+@pytest.mark.filterwarnings("ignore:column.s. 'age' hold numbers as text")
+@pytest.mark.parametrize(
+    ("texts", "remedy"),
+    [
+        (["3", "7.5"], "pandas.to_numeric,"),
+        ([str(j) for j in range(40)], "pandas.to_numeric,"),
+        (["nan", *(str(j) for j in range(40))], "pandas.to_numeric,"),
+        (["none", "n/a", *(str(j) for j in range(40))], r"pandas.to_numeric\(…, errors='coerce'\),"),
+        ([str(j) for j in range(80)], r"pandas.to_numeric\)"),
+        (["none", *(str(j) for j in range(80))], r"pandas.to_numeric\(…, errors='coerce'\)\)"),
+        ([f"{j:03}" for j in range(40)], None),
+        (["3", "7.5", "many"], None),
+    ],
+)
+def test_numbers_as_text_are_named_whatever_the_number_of_levels(texts, remedy):
+    frame = pd.DataFrame({"x": 9.0 * (np.arange(200) % 2), "y": np.arange(200) / 8, "age": (texts * 100)[:200]})
+    remarks = " ".join(kfree.cluster(frame, k=2).remarks)
+    if remedy is None:
+        assert remarks == ""
+    else:
+        assert re.search(rf"'age'.* [Cc]onvert them with {remedy}.* categories=\['age'\]", remarks)
+    assert kfree.cluster(frame, k=2, categories=["age"]).remarks == []
+
+
+def test_numbers_as_text_are_named_on_the_command_line(tmp_path, capsys):
+    frame = pd.DataFrame({"x": 9.0 * (np.arange(60) % 2), "age": [str(j % 20) for j in range(60)]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    main(["cluster", str(tmp_path / "t.parquet"), "--k", "2", "-o", str(tmp_path / "out.csv")])
+    said = "hold numbers as text, which are compared as levels, not by size. Write them as numbers, or give --categ"
+    assert said in capsys.readouterr().err
 
 
 def test_masked_rows_are_not_predicted():

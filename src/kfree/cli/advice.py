@@ -20,6 +20,8 @@ _OPTIONS = {
     "distinct rows, and X has": "distinct rows, and the table has",
     "Use metric='haversine' with latitude and longitude alone": "Use --geo with both columns",
     "give fold=True to make them one": "give --fold-levels to make them one",
+    "Convert them with pandas.to_numeric(…, errors='coerce')": "Give --na for their marks of missing values",
+    "Convert them with pandas.to_numeric": "Write them as numbers",
     "; give encoding if": "; give --encoding if",
 }
 # The same for errors and remarks.

@@ -12,11 +12,11 @@ from kfree import saving
 from kfree.core.fields import ColumnNames, Count, NumberOfColumns
 from kfree.core.marks import require as require_field
 from kfree.core.names import require_order
-from kfree.core.printing import printable
+from kfree.core.printing import printable, quoted
 from kfree.core.progress import tell
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
-from kfree.tables.columns import CONTAINERS, columns_of, container_of
+from kfree.tables.columns import CONTAINERS, TEXT, columns_of, container_of
 from kfree.tables.containers import as_container, as_table, like
 from kfree.tables.fitting import (
     Encoder,
@@ -27,6 +27,7 @@ from kfree.tables.fitting import (
     fitted_encoder,
     has_unseen,
     look_alikes,
+    to_numbers,
 )
 from kfree.tables.gaps import NearestDonor, require_values
 from kfree.tables.transforms import FUNCTIONS
@@ -407,7 +408,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 def _fitted(columns, options):
     """The encoder of each column; an error names all columns that hold text, not the first one only."""
-    encoders, texts, alike = [], {}, {}
+    encoders, texts, alike, written = [], {}, {}, {}
     for number, column in enumerate(columns):
         tell("preparing", number / len(columns))
         try:
@@ -417,12 +418,21 @@ def _fitted(columns, options):
             continue
         if not options.fold and (levels := look_alikes(column)):
             alike[column.name] = levels
+        is_told = column.name in options.categories or column.name in options.ordinal
+        if column.kind == TEXT and not is_told:
+            written[column.name] = to_numbers({value for value in column.values.tolist() if value is not None})
     if texts:
         raise TextColumnsError(texts)
     for name, levels in list(alike.items())[:_MOST_NAMED]:
         warn(
             f"column {name!r} has levels that look alike: {', '.join(map(repr, levels[:6]))}. Correct them, or give "
             "fold=True to make them one.",
+            DataAdvice,
+        )
+    if written := {name: remedy for name, remedy in written.items() if remedy}:
+        warn(
+            f"column(s) {quoted(written)} hold numbers as text, which are compared as levels, not by size. Convert "
+            f"them with {max(written.values(), key=len)}, or give categories={list(written)} if they hold codes.",
             DataAdvice,
         )
     return encoders

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from kfree.core.exact import is_rounded
 from kfree.core.fields import Name
 from kfree.core.marks import OPTIONAL, OneOf
+from kfree.files.numbers import is_mark
 from kfree.tables.categories import Binary, Categories, YesNo, places
 from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, LONG, NUMBER, ORDINAL, TEXT, TIME, Column
 from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, time_of_day
@@ -24,6 +26,10 @@ _REMEDY = (
 )
 # With fewer rows than this, strings are not tested for being text.
 _FEW_ROWS = 20
+# What stands for missing values in text that was made of them, or of numbers beside them.
+_SPELLED_MISSING = frozenset(["", "none", "nil"])
+# Codes such as 00501, which are no numbers.
+_CODE = re.compile(r"\s*0\d")
 
 
 @dataclass(frozen=True)
@@ -226,17 +232,31 @@ def _require_categories(name: Any, present: list[str], seen: set[str], max_level
         return
     example = _example(present[0])
     remedy = ""
-    if _all_are(int, seen) and any(is_rounded(int(value)) for value in seen):
+    if _are_rounded(seen):
         remedy = ", which are numbers that float64 rounds"
-    elif _all_are(float, seen):
-        remedy = ", which look like numbers: convert them with pandas.to_numeric"
+    elif remedy_of_numbers := to_numbers(seen):
+        remedy = f", which look like numbers: convert them with {remedy_of_numbers}"
     elif _all_are(np.datetime64, seen):
         remedy = ", which look like dates: convert them with pandas.to_datetime"
     fault = f"text, or a name for each row: {len(seen)} distinct values in {len(present)} rows, such as {example!r}"
     raise TextColumnsError({name: fault + remedy})
 
 
-def _all_are(make: Callable[[str], Any], seen: set[str]) -> bool:
+def to_numbers(levels: Collection[str]) -> str:
+    """The function that makes numbers of texts that hold them, but for some that stand for missing values; else ""."""
+    gaps = {text for text in levels if is_mark(text) or text.strip().lower() in _SPELLED_MISSING}
+    numbers = set(levels) - gaps
+    if not numbers or not _all_are(float, numbers) or _are_rounded(numbers) or any(map(_CODE.match, numbers)):
+        return ""
+    return "pandas.to_numeric" if gaps <= {"", "nan", "NaN"} else "pandas.to_numeric(…, errors='coerce')"
+
+
+def _are_rounded(levels: Collection[str]) -> bool:
+    """Whether these are whole numbers of which float64 rounds some."""
+    return _all_are(int, levels) and any(is_rounded(int(level)) for level in levels)
+
+
+def _all_are(make: Callable[[str], Any], seen: Collection[str]) -> bool:
     """Whether all texts can be turned into values, none of them missing."""
     try:
         return all(make(value) == make(value) for value in seen)
