@@ -232,6 +232,9 @@ def test_how_sure_in_words(rng):
     )
 
 
+SIZES = Unit("rank", levels=("S", "M", "L", "XL"))
+
+
 @pytest.mark.parametrize(
     ("feature", "text"),
     [
@@ -240,6 +243,10 @@ def test_how_sure_in_words(rng):
         (Feature("age", -2.0, 28.3, 49.9, Unit("number", 1)), "lower age: 28.3 (others 49.9)"),
         (Feature("plan=gold", 2.0, 0.92, 0.11, Unit("share"), "plan"), "plan is gold in 92 % (others 11 %)"),
         (Feature("churned", 2.0, 0.92, 0.11, Unit("share")), "churned in 92 % (others 11 %)"),
+        (Feature("size", 2.0, 2.9, 1.1, SIZES), "higher size: XL (others M)"),
+        (Feature("size", -2.0, -0.0, 2.6, SIZES), "lower size: S (others L to XL)"),
+        (Feature("size", 0.9, 1.2, 0.9, SIZES), "slightly higher size: M (others M)"),
+        (Feature("size", 2.0, 2.9, 1.1, Unit("rank", 1)), "higher size: 2.9 (others 1.1)"),  # of a file without levels
         (
             Feature("since", -1.0, 2010.0, 2020.0, Unit("date", 0)),
             "since earlier: 2010-01-01 (others 2020-01-01)",
@@ -248,6 +255,30 @@ def test_how_sure_in_words(rng):
 )
 def test_phrases(feature, text):
     assert phrase(feature) == text
+
+
+def test_ordered_levels_are_called_by_their_names(tmp_path):
+    sizes, place = ["S", "M", "L", "XL"], np.arange(80) % 2
+    frame = pd.DataFrame({"x": 9.0 * place + np.arange(80) / 80, "size": np.where(place, "XL", "M")})
+    frame.loc[[0, 1], "size"] = ["S", "L"]
+    frame["size"] = pd.Categorical(frame["size"], sizes, ordered=True)
+    frame["height"] = pd.cut(frame["x"], [-1, 0.5, 5, 9.5, 20])
+    for table in (frame, pl.from_pandas(frame[["x", "size"]]).cast({"size": pl.Enum(sizes)})):
+        made = kfree.cluster(table, k=2)
+        sentence = made.sentences()[made.labels[3]]
+        assert "higher size: XL (others M)" in sentence
+        assert "  size: XL (cluster XL, others M)" in str(made.explain(3)).splitlines()
+        assert "(XL)" in str(made.summary())
+    made = kfree.cluster(frame, k=2)
+    assert (
+        "higher height: (5.0, 9.5] to (9.5, 20.0] (others (-1.0, 0.5] to (0.5, 5.0])"
+        in made.sentences()[made.labels[3]]
+    )
+    made = kfree.cluster(frame, k=2, drop=["height"]).report(tmp_path / "page.html").save(tmp_path / "made.kfree")
+    assert kfree.load(tmp_path / "made.kfree").sentences() == made.sentences()
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "higher size: XL (others M)" in page
+    assert '"levels":["S","M","L","XL"]' in page.replace(", ", ",").replace(": [", ":[")
 
 
 def test_names_of_columns_may_hold_equals_signs(tmp_path):

@@ -154,6 +154,11 @@ class Preparation:
         return [NUMBER] * len(self.columns) if self.encoder is None else list(self.encoder.units_out)
 
     @property
+    def levels_out(self) -> list[tuple[str, ...]]:
+        """The levels of ranks among the numbers of :meth:`in_units`; see :class:`kfree.TableEncoder`."""
+        return [()] * len(self.columns) if self.encoder is None else list(self.encoder.levels_out)
+
+    @property
     def columns_out(self) -> list[str]:
         """The columns of the table that columns of the rows come from; see :class:`kfree.TableEncoder`."""
         return self.columns if self.encoder is None else list(self.encoder.columns_out)

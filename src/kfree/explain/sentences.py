@@ -8,7 +8,7 @@ from kfree.core.printing import isolated
 from kfree.explain.certainty import counted
 from kfree.explain.features import Feature, one_per_column
 from kfree.explain.table import ClusterSummary, Summary
-from kfree.explain.units import DATE, SHARE, TIME
+from kfree.explain.units import DATE, RANK, SHARE, TIME
 
 # Columns in a sentence, and the least difference, in standard deviations within clusters, that is told.
 _MOST, _LEAST = 4, 0.5
@@ -48,16 +48,23 @@ def phrase(feature: Feature) -> str:
         return f"{what} in {here} (others {there})"
     if feature.unit.kind in (DATE, TIME):
         return f"{name} {'later' if feature.mean > feature.others else 'earlier'}: {here} (others {there})"
-    return f"{_compared(feature)} {name}: {here} (others {there})"
+    slightly = "slightly " if feature.unit.kind == RANK and here == there else ""
+    return f"{slightly}{_compared(feature)} {name}: {here} (others {there})"
 
 
 def _compared(feature: Feature) -> str:
-    """Higher or lower; or how many times, where the mean of others is a deviation or more above zero."""
+    """Higher or lower; or how many times, where the mean of others is a deviation or more above zero.
+
+    Ranks are no multiples of each other.
+    """
+    is_higher = feature.mean > feature.others
+    if feature.unit.kind == RANK:
+        return "higher" if is_higher else "lower"
     deviation = abs(feature.mean - feature.others) / abs(feature.effect)
     if 0 < _TIMES * feature.others <= feature.mean and feature.others >= deviation:
         ratio = feature.mean / feature.others
         return f"{ratio:.1f} times the" if ratio < 10 else f"{ratio:.0f} times the"
-    return "higher" if feature.mean > feature.others else "lower"
+    return "higher" if is_higher else "lower"
 
 
 def distinct(features: tuple[Feature, ...]) -> list[Feature]:

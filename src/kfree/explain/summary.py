@@ -60,7 +60,7 @@ def summary_of(
     """The summary of a view; ``feature_names`` replace those of the view.
 
     With a ``parent`` (k,) of each cluster, features set it apart from the others with the same parent. An ``encoder``
-    has ``in_units``, ``units_out`` and ``columns_out``, as a TableEncoder has.
+    has ``in_units``, ``units_out``, ``levels_out`` and ``columns_out``, as a TableEncoder has.
     """
     if feature_names is None and view.columns is not None and encoder is not None:
         feature_names = encoder.get_feature_names_out()
@@ -148,11 +148,13 @@ def profile_in_units(
     A mean is that of the rows in their units: of a column whose logarithms were clustered, the mean of its numbers.
     """
     found, kinds = profile(columns, labels, n_clusters, parent), [NUMBER] * columns.shape[1]
+    levels: list[tuple[str, ...]] = [()] * columns.shape[1]
     if encoder is not None:
         in_units = profile(encoder.in_units(columns), labels, n_clusters, parent)
-        found, kinds = replace(in_units, effects=found.effects), encoder.units_out
+        found, kinds, levels = replace(in_units, effects=found.effects), encoder.units_out, encoder.levels_out
     largest = np.abs(found.means).max(axis=0, initial=0.0)
-    return found, [Unit.of(*facts) for facts in zip(kinds, found.deviation.tolist(), largest.tolist(), strict=True)]
+    facts = zip(kinds, found.deviation.tolist(), largest.tolist(), levels, strict=True)
+    return found, [Unit.of(*one) for one in facts]
 
 
 def _names(view: View, feature_names: Any) -> list[str]:

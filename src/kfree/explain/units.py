@@ -5,6 +5,10 @@ from __future__ import annotations
 import datetime
 import math
 from dataclasses import dataclass
+from typing import Annotated
+
+from kfree.core.marks import OPTIONAL
+from kfree.core.printing import isolated
 
 NUMBER, SHARE, DATE, TIME, SECONDS, RANK = "number", "share", "date", "time of day", "seconds", "rank"
 UNITS = (NUMBER, SHARE, DATE, TIME, SECONDS, RANK)
@@ -14,21 +18,27 @@ DAYS_A_YEAR = 365.2425
 _MOST_DECIMALS, _LARGEST = 9, 1e15
 # Columns of dates that vary less are written with the time of day.
 _A_FEW_DAYS = 3 / DAYS_A_YEAR
+# A mean of ranks is called by one level if it is so close to its rank, else by two.
+_CLOSE = 0.25
 
 
 @dataclass(frozen=True)
 class Unit:
     """What the values of a column are, and how many decimals are worth showing.
 
-    ``kind`` is one of ``UNITS``. A date is a number of years, such as 2024.5; a time of day counts seconds.
+    ``kind`` is one of ``UNITS``. A date is a number of years, such as 2024.5; a time of day counts seconds; a rank
+    counts ``levels`` from 0.
     """
 
     kind: str = NUMBER
     decimals: int = 2
+    levels: Annotated[tuple[str, ...], OPTIONAL] = ()
 
     @classmethod
-    def of(cls, kind: str, deviation: float, largest: float) -> Unit:
+    def of(cls, kind: str, deviation: float, largest: float, levels: tuple[str, ...] = ()) -> Unit:
         """The unit of values with this standard deviation, of which two digits are shown; ``largest`` if it is zero."""
+        if levels:
+            return cls(kind, levels=levels)
         if kind == DATE:
             return cls(kind, 0 if deviation == 0 or deviation > _A_FEW_DAYS else 1)
         scale = deviation if deviation > 0 else largest
@@ -45,7 +55,15 @@ class Unit:
             return _date(value, with_time=self.decimals > 0)
         if self.kind == TIME:
             return f"{int(value // 3600):02d}:{int(value % 3600 // 60):02d}"
+        if self.levels:
+            return self._level(value)
         return self._number(value) + (" s" if self.kind == SECONDS else "")
+
+    def _level(self, rank: float) -> str:
+        """The level of a rank, or both levels that a mean of ranks is between."""
+        rank = min(max(rank, 0), len(self.levels) - 1)
+        low, high = math.floor(rank + _CLOSE), math.ceil(rank - _CLOSE)
+        return " to ".join(isolated(self.levels[place]) for place in dict.fromkeys([low, high]))
 
     def _number(self, value: float) -> str:
         if abs(value) >= _LARGEST or self.decimals > _MOST_DECIMALS:

@@ -168,7 +168,7 @@ def _axes(X, drawn, shown, encoder, used):
     """
     units = X[drawn] if encoder is None else encoder.in_units(X[drawn])
     columns = range(X.shape[1]) if X.shape[1] <= 2 else shown.kept[:_AXES]
-    axes = [{"name": shown.names[j], "values": _values(units[:, j]), "unit": vars(shown.units[j])} for j in columns]
+    axes = [{"name": shown.names[j], "values": _values(units[:, j]), "unit": _unit(shown.units[j])} for j in columns]
     used = np.arange(X.shape[1]) if used is None else used
     if len(used) > 2:
         rows = X[drawn][:, used].astype(np.float64)
@@ -181,6 +181,11 @@ def _axes(X, drawn, shown, encoder, used):
     if len(axes) == 1:
         axes.append({"name": "place in the file", "values": drawn.tolist()})
     return axes
+
+
+def _unit(unit):
+    """How values of an axis are written; with the levels that ranks count."""
+    return {"kind": unit.kind, "decimals": unit.decimals} | ({"levels": list(unit.levels)} if unit.levels else {})
 
 
 def _given_axes(axes, drawn, digits):

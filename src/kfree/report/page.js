@@ -33,7 +33,7 @@ const hue = (colour) => ((colour * GOLDEN_ANGLE + 0.58) % 1) * 360;
 const colourOf = (colour) => `hsl(${hue(colour)} ${style("--dot-saturation")} ${style("--dot-light")})`;
 const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 const shown = (value) => (value === null ? "–" : Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 }));
-/* A value of an axis: a number with the decimals of its column, a share, a date from years, or a time from seconds. */
+/* A value of an axis: a number with the decimals of its column, a share, a date from years, a time from seconds, or levels. */
 function valueText(value, unit) {
   if (value === null) return "–";
   if (!unit) return shown(value);
@@ -41,6 +41,10 @@ function valueText(value, unit) {
   if (unit.kind === "share") return `${Math.round(100 * value)} %`;
   if (unit.kind === "date") return new Date((value - 1970) * 365.2425 * 86400e3).toISOString().slice(0, unit.decimals ? 16 : 10).replace("T", " ");
   if (unit.kind === "time of day") return `${two(value / 3600)}:${two((value % 3600) / 60)}`;
+  if (unit.levels) {
+    const rank = Math.min(Math.max(value, 0), unit.levels.length - 1);
+    return [...new Set([Math.floor(rank + 0.25), Math.ceil(rank - 0.25)])].map((place) => unit.levels[place]).join(" to ");
+  }
   if (unit.decimals > 9 || Math.abs(value) >= 1e15) return shown(value);
   return (Math.round(value * 10 ** unit.decimals) / 10 ** unit.decimals + 0).toLocaleString("en", { maximumFractionDigits: unit.decimals });
 }

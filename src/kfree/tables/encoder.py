@@ -30,6 +30,7 @@ from kfree.tables.fitting import (
     to_numbers,
 )
 from kfree.tables.gaps import NearestDonor, require_values
+from kfree.tables.numeric import Ordinal
 from kfree.tables.transforms import FUNCTIONS
 from kfree.validation.frames import (
     column_names,
@@ -295,6 +296,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """What each number of :meth:`in_units` is: "number", "share", "date", "time of day", "seconds" or "rank"."""
         check_is_fitted(self)
         return [encoder.unit for encoder in self.encoders_ for _ in encoder.names_out]
+
+    @property
+    def levels_out(self):
+        """The levels that each rank of :meth:`in_units` counts, as text, lowest first; none for other numbers."""
+        check_is_fitted(self)
+        ordered = [encoder.levels if isinstance(encoder, Ordinal) else () for encoder in self.encoders_]
+        pairs = zip(self.encoders_, ordered, strict=True)
+        return [tuple(map(str, levels)) for encoder, levels in pairs for _ in encoder.names_out]
 
     @property
     def columns_out(self):
