@@ -419,6 +419,28 @@ def test_numbers_as_text_are_named_on_the_command_line(tmp_path, capsys):
     assert said in capsys.readouterr().err
 
 
+def test_an_explanation_says_which_values_of_the_row_were_missing(tmp_path):
+    frame = pd.DataFrame({"a": 9.0 * (np.arange(40) % 2), "b": np.arange(40) / 40, "plan": ["x", "y"] * 20})
+    frame.loc[2, "a"], frame.loc[4, "plan"] = np.nan, None
+    frame.loc[3] = [np.nan, np.nan, None]  # left out, so that later rows have other places
+    apart = {"k": 2, "weights": {"a": 9.0, "plan": 9.0}}
+    made = kfree.cluster(frame, **apart)
+    without_a, without_plan = frame.loc[2].to_dict(), frame.loc[4].to_dict()
+    for row in (2, without_a, frame.iloc[[2]]):
+        lines = str(made.explain(row)).splitlines()
+        assert "  a: missing, filled in as 0.0 (cluster 0.0, others 9.0)" in lines
+        assert "  plan=y: no (cluster 0 %, others 100 %)" in lines
+    for row in (4, without_plan):
+        assert "  plan=y: missing, filled in as no (cluster 0 %, others 100 %)" in str(made.explain(row)).splitlines()
+    new = str(made.explain({"a": 9.0, "b": 0.3, "plan": "new"}, unseen="missing"))
+    assert "  plan=y: missing, filled in as yes (" in new
+    assert "missing" not in str(made.explain(0))
+    means = kfree.cluster(frame, missing="mean", **apart)
+    assert "  plan=y: missing, filled in as 50 % (" in str(means.explain(4))
+    loaded = kfree.load(made.save(tmp_path / "m.kfree") and tmp_path / "m.kfree")
+    assert "  a: missing, filled in as 0.0 (" in str(loaded.explain(without_a))
+
+
 def test_masked_rows_are_not_predicted():
     made = kfree.cluster(MASKED.data, k=2)
     with pytest.raises(ValueError, match="masked"):

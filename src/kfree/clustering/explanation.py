@@ -24,6 +24,7 @@ class Explanation:
     outlier_score : float
         Above 1, the row belongs to no cluster.
     features : tuple of (column, value of the row, mean of the cluster, mean of other rows), as text
+        A value that is missing is "missing, filled in as" the one by which the row was compared.
     km : tuple of two floats or None
         The arcs from a place to the centres of its cluster and of the next, infinite if there is no next one.
     """

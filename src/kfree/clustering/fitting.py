@@ -92,6 +92,7 @@ def clustered(
     title = "kfree" if rows.table is None else rows.table.name
     made = Clustering(estimator, rows.preparation, certainty, summary, [], title, left_out)
     made._fitted, made._rows, made._row_numbers, made._labels = rows.rows, rows.X, rows.row_numbers, labels
+    made._gaps = rows.gaps
     return made
 
 

@@ -33,6 +33,8 @@ from kfree.validation.rows import require_sound_array
 ESTIMATORS = {"judged": "kfree.estimators.auto_cluster:AutoCluster", "round": "kfree.estimators.dp_means:DPMeans"}
 # Columns of a cluster that none sets apart, in an explanation.
 _FEATURES = 3
+# Shares of levels in one row are 0 or 1 but for this.
+_ROUNDING = 1e-6
 
 
 @dataclass(eq=False)
@@ -74,10 +76,11 @@ class Clustering:
     _left_out: Annotated[NDArray[np.int64], Shape("rows left out")]
     _names: dict[str, str] = field(default_factory=dict)
     # The rows of the fit, which may be a stream; rows in memory, the same or some of them, with their numbers in the
-    # table; and labels of all. These are not saved.
+    # table and their values that were filled in; and labels of all. These are not saved.
     _fitted = cast("Any", None)
     _rows = cast("Any", None)
     _row_numbers = cast("Any", None)
+    _gaps = cast("Any", None)
     _labels = cast("Any", None)
 
     @property
@@ -232,14 +235,16 @@ class Clustering:
         explanation : Explanation
         """
         require_choice("unseen", unseen, ["error", "missing"])
-        X = self._one_row(row, unseen)
+        X, missing = self._one_row(row, unseen)
         view = self.model._view(X)
         label, second = int(view.labels[0]), int(view.second[0])
         in_units = X[0] if self.preparation is None else self.preparation.in_units(X)[0]
-        value = dict(zip(self._feature_names(X.shape[1]), in_units.tolist(), strict=True))
+        columns = range(X.shape[1]) if self.preparation is None else self.preparation.columns_out
+        facts = zip(in_units.tolist(), (column in missing for column in columns), strict=True)
+        value = dict(zip(self._feature_names(X.shape[1]), facts, strict=True))
         known = self._summary.clusters[label].features if label >= 0 else ()
         features = distinct(known) or one_per_column(known, 0.0)[:_FEATURES]
-        told = tuple((f.name, _of_row(value[f.name], f.unit), f.text, f.unit.text(f.others)) for f in features)
+        told = tuple((f.name, _of_row(*value[f.name], f.unit), f.text, f.unit.text(f.others)) for f in features)
         score = float(self.model.outlier_score(X)[0])
         second_name = self.name(second) if second >= 0 else None
         km = None if view.places is None else (float(view.dist[0]), float(view.second_dist[0]))
@@ -327,34 +332,57 @@ class Clustering:
         if self.preparation is None:
             X = as_rows(table)
             return X, np.ones(X.shape[0], dtype=bool)
+        plan, title, batch = self._read(table, unseen)
+        return plan.matrix(title, batch)
+
+    def _read(self, table: Any, unseen: str) -> tuple[Preparation, str, Any]:
+        """The columns of the model in a table, with its title and the preparation for it."""
+        assert self.preparation is not None  # an array has no columns
         plan = accepting(self.preparation, unseen)
         found = opened(table, plan.text_options(TextOptions()))
         require_columns(found, plan.columns, "a column of the model")
-        return plan.matrix(found.title, found.read(plan.columns))
+        return plan, found.title, found.read(plan.columns)
 
-    def _one_row(self, row: Any, unseen: str) -> Any:
+    def _one_row(self, row: Any, unseen: str) -> tuple[Any, set[str]]:
+        """A row as the model takes it, and the columns of the table whose values are missing there."""
         if isinstance(row, dict) and self.preparation is not None:
             wanted = self.preparation.columns
             missing = [name for name in wanted if name not in row]
             allowed = f"a value for each of {quoted(wanted, 20)}; there is none for {quoted(missing)}"
             require(not missing, "row", row, allowed)
-            X = self._encoded_with_mask(_frame([row]), unseen)[0]
+            table = _frame([row])
+            X = self._encoded_with_mask(table, unseen)[0]
             require(len(X) == 1, "row", row, self._wanted_values)
-            return X
+            return X, self._missing_in(table, unseen)
         if isinstance(row, int | np.integer) and not isinstance(row, bool):
             numbers = np.empty(0) if self._rows is None else self._row_numbers
             place = np.flatnonzero(numbers == row)
             allowed = f"a number from 0 to {numbers[-1]} of a row that was used" if len(numbers) else "values by column"
             require(len(place) == 1, "row", row, allowed)
-            X = self._rows[place]
+            X, gaps = self._rows[place], self._missing_at(place)
         else:
             is_table = (
                 os.path.exists(row) if isinstance(row, str) else np.ndim(row) == 2 or isinstance(row, os.PathLike)
             )
             require(is_table, "row", row, "the number of a row, values by column, or a table of one row")
             X = self._encoded(row, unseen)
-        require(X.shape[0] == 1, "row", row, "one row")
-        return X.toarray() if sp.issparse(X) else X
+            require(X.shape[0] == 1, "row", row, "one row")
+            gaps = self._missing_in(row, unseen)
+        return (X.toarray() if sp.issparse(X) else X), gaps
+
+    def _missing_at(self, place: NDArray[np.int64]) -> set[str]:
+        """The columns whose values are missing in a row of the fit."""
+        if self.preparation is None or self._gaps is None:
+            return set()
+        return {self.preparation.columns[j] for j in np.flatnonzero(self._gaps[place[0]])}
+
+    def _missing_in(self, table: Any, unseen: str) -> set[str]:
+        """The columns whose values are missing in the only row of a table that has any."""
+        if self.preparation is None:
+            return set()
+        plan, title, batch = self._read(table, unseen)
+        gaps = plan.gaps(title, batch)
+        return {plan.columns[j] for j in np.flatnonzero(gaps[~gaps.all(axis=1)].any(axis=0))}
 
     def _feature_names(self, n_columns: int) -> list[str]:
         plan = self.preparation
@@ -374,9 +402,12 @@ def _with_nan(values: Floats, used: Mask) -> Floats:
     return filled
 
 
-def _of_row(value: float, unit: Any) -> str:
+def _of_row(value: float, is_missing: bool, unit: Any) -> str:
     """A value of one row as text."""
-    return ("yes" if value > 0.5 else "no") if unit.kind == SHARE else str(unit.text(value))
+    if is_missing:
+        return f"missing, filled in as {_of_row(value, False, unit)}"
+    is_level = unit.kind == SHARE and abs(value - round(value)) < _ROUNDING  # a mean that was filled in is a share
+    return ("yes" if value > 0.5 else "no") if is_level else str(unit.text(value))
 
 
 def _frame(rows: list[dict[str, Any]]) -> Any:

@@ -36,7 +36,8 @@ class TableRows:
 
     ``rows`` are what is fitted, and ``X`` rows in memory: the same, or some of them where ``rows`` are a stream; their
     numbers in the table are ``row_numbers``. ``kept`` is a mask of the rows of the table without missing values, None
-    where rows are streamed. A ``preparation`` is None for an array, which is fitted as it is.
+    where rows are streamed. ``gaps`` are the values of rows in X that were filled in, (rows of X, columns of the
+    preparation), None if there are none. A ``preparation`` is None for an array, which is fitted as it is.
     """
 
     table: FrameTable | FilesTable | None
@@ -45,6 +46,7 @@ class TableRows:
     X: Any
     row_numbers: NDArray[np.int64]
     kept: Mask | None
+    gaps: Mask | None = None
 
     @classmethod
     def of_array(cls, X: Any) -> TableRows:
@@ -128,11 +130,11 @@ def prepared(
 
 
 def _in_memory(table: FrameTable | FilesTable, plan: Preparation, options: ColumnOptions, say: Say) -> TableRows:
-    encoder = options.encoder()
+    encoder, gaps = options.encoder(), None
     if encoder is None:
         X = table.matrix(plan.columns)
-        gaps = np.isnan(X) if np.isnan(X.sum()) else np.zeros((table.n_rows, 1), dtype=bool)
-        kept = plan.complete_at_fit(table.title, gaps)
+        holes = np.isnan(X) if np.isnan(X.sum()) else np.zeros((table.n_rows, 1), dtype=bool)
+        kept = plan.complete_at_fit(table.title, holes)
         X = X if kept.all() else X[kept]
     else:
         frame = table.read(plan.columns)
@@ -142,18 +144,21 @@ def _in_memory(table: FrameTable | FilesTable, plan: Preparation, options: Colum
         plan, frame, X, kept[kept] = with_encoder(
             table, plan, encoder, filtered(frame, kept), options.columns or (), say
         )
-        _tell_of_gaps(plan, frame, say)
+        gaps = _filled_in(plan, frame, say)
     if not kept.all():
         which = "with missing values" if plan.missing in ("error", "drop") else "without any value"
         say(f"left out {int((~kept).sum())} of {len(kept)} rows {which}")
-    return TableRows(table, plan, X, X, np.flatnonzero(kept), kept)
+    return TableRows(table, plan, X, X, np.flatnonzero(kept), kept, gaps)
 
 
-def _tell_of_gaps(plan: Preparation, frame: Any, say: Say) -> None:
+def _filled_in(plan: Preparation, frame: Any, say: Say) -> Mask | None:
+    """Which values of a frame were filled in, and a remark about them; None if none were."""
     gaps = gaps_of(frame)
-    if gaps.any():
-        where = "the nearest rows" if plan.missing == "nearest" else "the means of their columns"
-        say(f"took {int(gaps.sum())} missing values of {int(gaps.any(axis=1).sum())} rows from {where}")
+    if not gaps.any():
+        return None
+    where = "the nearest rows" if plan.missing == "nearest" else "the means of their columns"
+    say(f"took {int(gaps.sum())} missing values of {int(gaps.any(axis=1).sum())} rows from {where}")
+    return gaps
 
 
 def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weight: str | None, say: Say) -> TableRows:
@@ -168,8 +173,10 @@ def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weig
     rows = rows_of(table.files, columns, None if weight is None else table.columns[weight], plan.encoder)
     spread = np.flatnonzero(numbers % step_of(table) == 0)
     frame = frame.take(spread)
-    X, kept = plan.matrix(table.title, {name: frame.column(name).combine_chunks() for name in plan.columns})
+    batch = {name: frame.column(name).combine_chunks() for name in plan.columns}
+    X, kept = plan.matrix(table.title, batch)
+    gaps = plan.gaps(table.title, batch)[kept]
     if len(X) < table.n_rows:
         what = "scales, summary, page and picture are" if encoder else "summary, page and picture are"
         say(f"{what} those of {len(X)} of {table.n_rows} rows, spread evenly over the table")
-    return TableRows(table, plan, rows, X, numbers[spread][kept], None)
+    return TableRows(table, plan, rows, X, numbers[spread][kept], None, gaps if gaps.any() else None)
