@@ -441,6 +441,16 @@ def test_an_explanation_says_which_values_of_the_row_were_missing(tmp_path):
     assert "  a: missing, filled in as 0.0 (" in str(loaded.explain(without_a))
 
 
+@pytest.mark.filterwarnings("ignore::kfree.exceptions.DataAdvice")
+@pytest.mark.parametrize(
+    ("options", "is_round"),
+    [({}, False), ({"columns": ["x"]}, False), ({"model": "round"}, True), ({"k": 2}, True), ({"lam": 9.0}, True)],
+)
+def test_which_model_is_fitted(options, is_round):
+    frame = pd.DataFrame({"x": 9.0 * (np.arange(60) % 2) + np.arange(60) / 60, "plan": ["a", "b", "c"] * 20})
+    assert type(kfree.cluster(frame, **options).model) is (kfree.DPMeans if is_round else kfree.AutoCluster)
+
+
 def test_masked_rows_are_not_predicted():
     made = kfree.cluster(MASKED.data, k=2)
     with pytest.raises(ValueError, match="masked"):

@@ -55,9 +55,8 @@ def cluster(
         path is that of a file or folder, or a pattern such as ``"trips/*.parquet"``; several are given as a list.
     model : {"auto", "round"}, default="auto"
         ``"auto"`` fits :class:`kfree.AutoCluster`, which chooses the number of clusters and their shape. ``"round"``
-        fits :class:`kfree.DPMeans`. So does ``"auto"`` with ``k``, ``lam`` or ``geo``, where rows do not fit in
-        ``memory``, where the table has columns of levels, whose classes it finds more often, and where there is one
-        column, in which clusters have no shape.
+        fits :class:`kfree.DPMeans`. So does ``"auto"`` with ``k``, ``lam`` or ``geo``, and where rows do not fit in
+        ``memory``.
     k : int or None, default=None
         The number of clusters. ``certainty`` says what the data suggest.
     lam : float or None, default=None

@@ -13,7 +13,7 @@ def add_options(parser):
         "--model",
         choices=["auto", "round"],
         default="auto",
-        help="the shape that shows clusters best, for columns of numbers, or round clusters (default: auto)",
+        help="the shape that shows clusters best, or round clusters, as with --lam, --k and --geo (default: auto)",
     )
     parser.add_argument("--id", metavar="COLUMN", help="the column that names rows; it is not clustered")
     parser.add_argument("--metric", choices=["euclidean", "cosine"], default="euclidean")
