@@ -166,6 +166,27 @@ def test_dates_count_by_time_in_any_form():
     assert "2024-01-31" in TableEncoder().fit(pd.DataFrame({"day": days, "n": filled})).describe()
 
 
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def test_whole_numbers_that_are_all_dates_count_by_time(make):
+    days = np.array([20240101, 20240131, 20240301, 20241231, 20230115, 20220704])
+    moments = pd.to_datetime(pd.Series(days).astype(str)).to_numpy().astype("datetime64[us]")
+    with pytest.warns(DataAdvice, match="column 'd' is read as dates, such as 20241231 for 2024-12-31"):
+        encoder = TableEncoder().fit(make({"d": days}))
+    expected = TableEncoder().fit(make({"d": moments}))
+    assert encoder.describe() == expected.describe()
+    rows = np.asarray(expected.transform(make({"d": moments})))
+    for one in (encoder, expected):  # whose fit decides what a column is, however few rows come later
+        np.testing.assert_array_equal(np.asarray(one.transform(make({"d": days[:2]}))), rows[:2])
+        np.testing.assert_array_equal(np.asarray(one.transform(make({"d": moments[:2]}))), rows[:2])
+    with pytest.raises(ValueError, match="column 'd' held dates at fit and holds numbers now"):
+        encoder.transform(make({"d": np.array([20240101, 20240132])}))
+    # What the caller says about a column, one that is none, and few of them.
+    known = TableEncoder(transforms={"d": "identity"}).fit(make({"d": days}))
+    assert known.encoders_[0].family == "number"
+    assert TableEncoder().fit(make({"d": np.append(days, 20230230)})).encoders_[0].family == "number"
+    assert TableEncoder().fit(make({"d": days[:4]})).encoders_[0].family == "number"
+
+
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC", "+02:00", "America/New_York"])
 def test_dates_keep_their_time_zone(zone, tmp_path):
     moments = pd.Series(pd.date_range("2024-03-30", periods=40, freq="7h", tz="UTC")).dt.tz_convert(zone)

@@ -28,6 +28,19 @@ def with_texts(frame: Any) -> Any:
     return frame.set_axis(names_of(frame), axis=1)
 
 
+def with_columns(frame: Any, columns: dict[str, NDArray[Any]]) -> Any:
+    """The frame with other values in some columns."""
+    if container_of(frame) == "pandas":
+        return frame.assign(**columns)
+    if container_of(frame) == "polars":
+        return frame.with_columns(**{name: type(frame[name])(values) for name, values in columns.items()})
+    from pyarrow import array
+
+    for name, values in columns.items():
+        frame = frame.set_column(frame.column_names.index(name), name, array(values))
+    return frame
+
+
 def selected(frame: Any, names: list[str]) -> Any:
     """Some columns."""
     return frame[names] if container_of(frame) == "pandas" else frame.select(names)

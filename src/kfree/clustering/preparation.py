@@ -64,7 +64,8 @@ class Preparation:
 
     def text_options(self, given: TextOptions) -> TextOptions:
         """How a further text file is read."""
-        return given if self.reading is None else self.reading.of_further(given, self._numbers_in())
+        reading = self.reading or Reading([], None, None, {})
+        return reading.of_further(given, self._numbers_in())
 
     def _numbers_in(self) -> list[str]:
         """The columns that hold numbers."""

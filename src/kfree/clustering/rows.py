@@ -114,6 +114,8 @@ def prepared(
 ) -> TableRows:
     """The rows of a table; ``weight`` is the column of their weights, and more than ``memory`` holds are streamed."""
     options.require_in(table)
+    kept_as_they_are = {*options.drop, *options.others.values(), *(options.categories or ())}
+    table = table.with_dates([name for name in options.columns or table.names if name not in kept_as_they_are])
     columns = without_row_numbers(table, chosen_columns(table, options, say), options, say)
     tell_of_marks(table, columns, say)
     plan = Preparation(columns, options.treatment, options.group, reading=table.reading)

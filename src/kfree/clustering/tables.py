@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
@@ -14,16 +14,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.clustering.frames import is_frame, matrix_of, names_of, numbers_in, selected, values_of, with_texts
+from kfree.clustering.frames import (
+    is_frame,
+    matrix_of,
+    names_of,
+    numbers_in,
+    selected,
+    values_of,
+    with_columns,
+    with_texts,
+)
 from kfree.clustering.preparation import Reading
+from kfree.core.packed_dates import FEWEST, FORM, dates_of, said
 from kfree.core.printing import printable, quoted
+from kfree.core.stats import Floats
+from kfree.core.warning import warn
+from kfree.exceptions import DataAdvice
 from kfree.files.dialect import TextOptions
 from kfree.files.formats import ColumnType, as_numbers
 from kfree.files.rows import rows_of
-from kfree.files.table import Mistake, column_name, date_forms_in, mistake_in, open_table, require_same_columns
+from kfree.files.table import (
+    BATCH_BYTES,
+    Mistake,
+    column_name,
+    date_forms_in,
+    mistake_in,
+    open_table,
+    require_same_columns,
+)
 from kfree.validation.frames import in_chunks, require_computed, require_distinct_names
 
 _BATCH_ROWS = 65536
+# Rows that show of most columns of numbers that they hold no dates.
+_HEAD_ROWS = 1000
+_DATES = ColumnType("timestamp[s]")
 # Names of columns of row numbers, such as pandas and R write them.
 _INDEX = re.compile(r"(?i)column 1|unnamed: 0|row[._ ]?(names|id|number)|index")
 
@@ -59,7 +83,7 @@ class FrameTable:
     title, name = "the table", "kfree"
     # Columns of whole numbers with leading zeros, which numbers in memory do not have.
     codes: frozenset[str] = frozenset()
-    # How text was read, which frames do not hold, and marks that were read as missing values.
+    # How the table was read, and marks that were read as missing values.
     reading: Reading | None = None
     marks: Mapping[str, Counter[str]] = MappingProxyType({})
     is_array = False
@@ -73,6 +97,16 @@ class FrameTable:
         self._frame = with_texts(frame)
         require_distinct_names(self._frame, self.title)
         self.names, self.n_rows = names_of(self._frame), int(frame.shape[0])
+
+    def with_dates(self, names: Collection[str]) -> FrameTable:
+        """The same table, with dates in those of these columns whose numbers are all such as 20241231."""
+        found = {name: dates for name in names if (dates := _dates_in(numbers_in(self._frame, name))) is not None}
+        if not found:
+            return self
+        table = copy(self)
+        table._frame = with_columns(self._frame, found)
+        table.reading = _read_as_dates(self.title, found)
+        return table
 
     def is_number(self, name: str) -> bool:
         return numbers_in(self._frame, name) is not None
@@ -124,6 +158,40 @@ class FilesTable:
         self.names, self.n_rows = list(self.columns), self.files.n_rows
         if not self.n_rows:
             raise ValueError(f"{self.title} has no rows; give a table with at least one.")
+        self._reading: Reading | None = None
+
+    def with_dates(self, names: Collection[str]) -> FilesTable:
+        """The same table, with dates in those of these columns whose numbers are all such as 20241231.
+
+        Files of text say so by themselves, and columns of .npy files have no names.
+        """
+        if self.is_array or any(file.text for file in self.files.files):
+            return self
+        known = [name for name in names if self.is_number(name)]
+        few = self._with_dates_in(known, min(self.n_rows, _HEAD_ROWS))
+        found = self._with_dates_in(few, self.n_rows)
+        if not found:
+            return self
+        table = copy(self)
+        files = tuple(replace(one, dates=frozenset(found)) for one in self.files.files)
+        table.files = replace(self.files, files=files, types=self.files.types | dict.fromkeys(found, _DATES))
+        table._reading = _read_as_dates(self.title, found)
+        return table
+
+    def _with_dates_in(self, names: list[str], n_rows: int) -> list[str]:
+        """Those of some columns of numbers that hold nothing but dates in the first rows."""
+        columns, count = [self.columns[name] for name in names], dict.fromkeys(names, 0)
+        size = max(1, min(_BATCH_ROWS, BATCH_BYTES // (8 * max(1, len(names)))))
+        for batch in self.files.batches(columns, 0, n_rows, size) if names else ():
+            for name, values in zip(names, batch.columns, strict=True):
+                dates = dates_of(as_numbers(values)) if name in count else None
+                if dates is None:
+                    count.pop(name, None)
+                else:
+                    count[name] += int(np.count_nonzero(~np.isnat(dates)))
+            if not count:
+                break
+        return [name for name, n in count.items() if n >= FEWEST or n_rows < self.n_rows]
 
     @property
     def codes(self) -> frozenset[str]:
@@ -143,7 +211,7 @@ class FilesTable:
         """How text was read."""
         texts = [file.text for file in self.files.files if file.text]
         if not texts:
-            return None
+            return self._reading
         rules = {name: rule for name, rule in zip(texts[0].names, texts[0].rules, strict=True) if rule}
         return Reading(list(self._given.missing), self._given.thousands, self._given.decimal, rules)
 
@@ -199,6 +267,20 @@ class FilesTable:
 
     def values(self, name: str) -> NDArray[Any]:
         return values_of(self.read([name]), name)
+
+
+def _dates_in(numbers: Floats | None) -> NDArray[np.datetime64] | None:
+    """Numbers such as 20241231 as dates; None if not all, or too few, are dates."""
+    found = None if numbers is None else dates_of(numbers)
+    is_sure = found is not None and np.count_nonzero(~np.isnat(found)) >= FEWEST
+    return found.astype("datetime64[us]") if found is not None and is_sure else None
+
+
+def _read_as_dates(title: str, names: Iterable[str]) -> Reading:
+    """What further tables are told about these columns; a warning names each."""
+    for name in names:
+        warn(f"{title}: {said(name)}", DataAdvice)
+    return Reading([], None, None, dict.fromkeys(names, FORM))
 
 
 def row_numbers(table: FrameTable | FilesTable, names: Sequence[str]) -> list[str]:

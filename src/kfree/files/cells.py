@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from kfree.core import packed_dates
+from kfree.core.packed_dates import FORM as _PACKED
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.files.dialect import Dialect
@@ -17,9 +19,6 @@ from kfree.files.places import arrow
 _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}[./-]\d{4}(?:([ T])\d{1,2}:\d{2}(:\d{2})?)?")
 _YEAR_FIRST = re.compile(r"\d{4}([./-])\d{1,2}[./-]\d{1,2}(?:([ T])\d{1,2}:\d{2}(:\d{2})?.*)?")
 _MONTHS = 12
-# Dates without marks, which are whole numbers, too; so many cells must be such dates.
-_PACKED, _FEWEST_PACKED = "%Y%m%d", 5
-_EARLIEST, _LATEST = 19000101, 20991231
 # The rule of a column of numbers of which only marks of missing values are left.
 ONLY_MARKS = "number"
 
@@ -122,9 +121,9 @@ class Guess:
 
     def _packed(self, path: str, name: str) -> str | None:
         """The rule of a column of whole numbers that are all dates such as 20241231, unless it is known otherwise."""
-        if self._known is not None or self._n_cells < _FEWEST_PACKED:
+        if self._known is not None or self._n_cells < packed_dates.FEWEST:
             return _PACKED if self._known == _PACKED else None
-        warn(f"{path}: column {name!r} is read as dates, such as 20241231 for 2024-12-31.", DataAdvice)
+        warn(f"{path}: {packed_dates.said(name)}", DataAdvice)
         return _PACKED
 
     def _number(self, path: str, name: str, forms: list[NumberForm], shows_decimal: bool) -> str | None:
@@ -223,12 +222,9 @@ def _forms(cell: str, dialect: Dialect, may_differ: bool) -> list[Form]:
 
 def _packed_dates(numbers: Any, dialect: Dialect) -> list[Form]:
     """The form of dates without marks, if whole numbers are such dates and the reader looks for more than numbers."""
-    pc = arrow("compute")
     if not dialect.reads_marks or not arrow("types").is_integer(numbers.type):
         return []
-    low, high = pc.min_max(numbers).as_py().values()
-    form = DateForm(_PACKED)
-    return [form] if low >= _EARLIEST and high <= _LATEST and form.fits(numbers.cast("string")) else []
+    return [] if packed_dates.dates_of(numbers.to_numpy()) is None else [DateForm(_PACKED)]
 
 
 def _forms_of_type(kind: Any, dialect: Dialect, may_differ: bool) -> list[Form]:

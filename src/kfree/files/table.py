@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from kfree.core.packed_dates import dates_of
 from kfree.core.printing import printable, quoted
 from kfree.files.cells import date_form
 from kfree.files.dialect import Dialect, TextOptions, is_number
-from kfree.files.formats import Batch, Column, ColumnType, Description, format_of
+from kfree.files.formats import Batch, Column, ColumnType, Description, as_numbers, format_of
 from kfree.files.numbers import is_amount, is_mark, other_mark
 from kfree.files.places import Stamp, arrow, found, is_pipe, stamp
 from kfree.files.text import TextTable
@@ -39,6 +40,8 @@ class RowFile:
     text: TextTable | None = None
     reading_bytes: int = 0
     column_bytes: int = 0
+    # Columns of whole numbers that are read as dates; see kfree.core.packed_dates.
+    dates: frozenset[Column] = field(default=frozenset(), repr=False)
 
     def require_unchanged(self) -> None:
         """Raise if the file has changed since it was described."""
@@ -59,11 +62,15 @@ class RowFile:
         n_seen = begin
         with naming(self.path):
             for batch in format_of(self.path).read(self.path, self.text, columns, begin, end, size):
-                yield batch
+                yield batch if not self.dates else [self._read(*pair) for pair in zip(columns, batch, strict=True)]
                 n_seen += len(batch[0])
         self.require_unchanged()
         if n_seen != end:
             raise ValueError(f"{printable(self.path)} has {n_seen} rows where {end} were described. Is it damaged?")
+
+    def _read(self, column: Column, values: Any) -> Any:
+        found = dates_of(as_numbers(values)) if column in self.dates else None
+        return values if found is None else arrow("").array(found.astype("datetime64[s]"))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kfree.core.exact import is_rounded, rounded_number
+from kfree.core.packed_dates import dates_of
 from kfree.validation.frames import whole_numbers
 
 # Kinds of columns. Categories, ordinals and text are one family, whose values are levels.
@@ -48,6 +49,12 @@ class Column:
             return self.values
         values = [None if v != v else int(v) if v == int(v) else v for v in self.values.tolist()]
         return np.array(values, dtype=object)
+
+
+def as_dates(column: Column) -> Column | None:
+    """A column of numbers such as 20241231 as one of dates; None if not all are dates."""
+    found = dates_of(column.values) if column.kind == NUMBER else None
+    return None if found is None else Column(column.name, DATE, _microseconds(found))
 
 
 def container_of(X: Any) -> str:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from kfree import saving
+from kfree.core import packed_dates
 from kfree.core.fields import ColumnNames, Count, NumberOfColumns
 from kfree.core.marks import require as require_field
 from kfree.core.names import require_order
@@ -16,7 +17,7 @@ from kfree.core.printing import printable, quoted
 from kfree.core.progress import tell
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
-from kfree.tables.columns import CONTAINERS, TEXT, columns_of, container_of
+from kfree.tables.columns import CONTAINERS, TEXT, as_dates, columns_of, container_of
 from kfree.tables.containers import as_container, as_table, like
 from kfree.tables.fitting import (
     Encoder,
@@ -185,6 +186,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = _names(checked)
         options = self._options(names)
         columns = columns_of(X, names)
+        columns = columns if container_of(X) == "numpy" else [self._dated(column, options) for column in columns]
         encoders = _fitted(columns, options)
         left_out = {encoder.name: encoder.reason for encoder in encoders if isinstance(encoder, LeftOut)}
         if len(left_out) == len(encoders):
@@ -201,6 +203,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.encoders_, self.left_out_ = encoders, left_out
         self._donors_, self._container_, self._width_ = donors, container_of(X), [block.shape[1] for block in blocks]
         return rows
+
+    def _dated(self, column, options):
+        """The column as dates if all its numbers are such as 20241231, and it is not told what it is."""
+        transforms = self.transforms if isinstance(self.transforms, dict) else {}
+        found = None if column.name in {*options.ordinal, *options.categories, *transforms} else as_dates(column)
+        if found is None or np.count_nonzero(~np.isnan(found.values)) < packed_dates.FEWEST:
+            return column
+        warn(f"TableEncoder: {packed_dates.said(column.name)}", DataAdvice)
+        return found
 
     def transform(self, X: Any) -> Any:
         """The rows of a table with the columns of the one that was fitted.

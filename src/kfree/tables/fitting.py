@@ -16,7 +16,20 @@ from kfree.core.fields import Name
 from kfree.core.marks import OPTIONAL, OneOf
 from kfree.files.numbers import is_mark
 from kfree.tables.categories import Binary, Categories, YesNo, places
-from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, LONG, NUMBER, ORDINAL, TEXT, TIME, Column
+from kfree.tables.columns import (
+    BOOLEAN,
+    CATEGORY,
+    DATE,
+    DURATION,
+    LEVELS,
+    LONG,
+    NUMBER,
+    ORDINAL,
+    TEXT,
+    TIME,
+    Column,
+    as_dates,
+)
 from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, time_of_day
 from kfree.tables.transforms import FUNCTIONS, Transform, chosen_date_transform, chosen_transform, named_transform
 
@@ -124,6 +137,8 @@ def encoded(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
     present = _present(column.values)
     if not present.any():
         return encoder.encoded(np.full(len(present), np.nan))
+    if encoder.family == DATE:  # the type of the fit decides what 20241231 is
+        column = as_dates(column) or column
     if column.family != encoder.family:
         raise ValueError(
             f"column {column.name!r} held {encoder.family}s at fit and holds {column.family}s now; give it the type "
