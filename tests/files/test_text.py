@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import random
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -262,3 +263,32 @@ def test_marks_between_thousands_and_further_cells_for_missing_values(tmp_path):
     assert next(rows.chunks(0, 2, 2)).X.tolist() == [[1234.5], [7.0]]
     with pytest.raises(ValueError, match="thousands='x' is not allowed; give one of"):
         open_rows(tmp_path / "t.csv", thousands="x")
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_commas_that_may_stand_between_thousands_are_no_decimal_marks_in_silence(delimiter, tmp_path):
+    def read(*rows, **options):
+        return table_of("".join(f"{line.replace(' ', delimiter)}\n" for line in ("n x", *rows)), tmp_path, **options)
+
+    doubt = "column 'x' holds numbers such as 1,096, and no value decides .*Give thousands=',' if so, else decimal=','"
+    with pytest.warns(DataAdvice, match=doubt):
+        assert read("1 1,096", "2 678")["x"] == ["1,096", "678"]
+    assert read("1 1,096", "2 678", thousands=",")["x"] == [1096, 678]
+    assert read("1 1,096", "2 678", decimal=",")["x"] == [1.096, 678]
+    # Another column, or another number, decides.
+    told = "column 'x' is read with ',' between thousands, such as '1,096'"
+    with pytest.warns(DataAdvice, match=told):
+        assert read("1.5 1,096", "2 678") == {"n": [1.5, 2], "x": [1096, 678]}
+    with pytest.warns(DataAdvice, match=told):
+        assert read("1 1,096", "2 1,096,000")["x"] == [1096, 1096000]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataAdvice)
+        assert read("1 3,141", "2 2,718", "3 12,5")["x"] == [3.141, 2.718, 12.5]
+        assert read("1,5 3,141", "2 2")["x"] == [3.141, 2]
+        assert read("1 0,125", "2 2,718", "3 7")["x"] == [0.125, 2.718, 7]
+    # Decimals of three digits in all rows stay decimals, and are named.
+    with pytest.warns(DataAdvice, match="decimal mark is read as ',', which could .*'x', such as '3,141'"):
+        assert read("1 3,141", "2 2,718")["x"] == [3.141, 2.718]
+    # A point before three digits decides nothing.
+    with pytest.warns(DataAdvice, match=doubt):
+        assert read("1.500 1,096", "2.250 678")["x"] == ["1,096", "678"]

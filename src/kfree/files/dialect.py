@@ -7,10 +7,13 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 
-from kfree.files.numbers import is_mark
+from kfree.core.printing import quoted
+from kfree.core.warning import warn
+from kfree.exceptions import DataAdvice
+from kfree.files.numbers import is_in_thousands, is_mark
 
 DELIMITERS = [",", ";", "\t", "|", " "]
 # Cells that stand for a missing value.
@@ -44,6 +47,8 @@ class Dialect:
     missing: tuple[str, ...] = ()
     # Whether marks such as "?" are missing values where all other cells of a column are numbers, or dates.
     reads_marks: bool = False
+    # Whether the first numbers show that a point is the decimal mark.
+    shows_point: bool = field(default=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -101,10 +106,12 @@ def found_dialect(name: str, sample: bytes, whole: bool, options: TextOptions) -
         rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
     except csv.Error as error:
         raise ValueError(f"{name} cannot be read as a table: {error}. Does a quoted cell have no end?") from None
-    is_comma = options.thousands == "." or (options.thousands != "," and delimiter != "," and _has_decimal_commas(rows))
-    decimal = options.decimal or ("," if is_comma else ".")
+    columns = _columns_of_numbers(rows)
+    shows_point = any(_shows_decimal(cells, ".") for _, cells in columns)
+    decimal = options.decimal or _found_decimal(name, delimiter, columns, shows_point, options)
     header = found_header(rows, decimal) if options.header is None else options.header
-    return Dialect(encoding, delimiter, header, decimal, options.thousands, options.missing, options.reads_marks)
+    given = (decimal, options.thousands, options.missing, options.reads_marks)
+    return Dialect(encoding, delimiter, header, *given, shows_point)
 
 
 def _found_encoding(name: str, sample: bytes) -> str:
@@ -197,8 +204,44 @@ def _complete_lines(text: str, whole: bool) -> list[str]:
     return [line[0] for line in lines]
 
 
-def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a column holds numbers with commas and nothing else."""
-    columns = zip_longest(*(rows[1:] or rows), fillvalue="")
-    filled = ([cell for cell in column if not _is_gap(cell)] for column in columns)
-    return any(any("," in cell for cell in cells) and all(is_number(cell, ",") for cell in cells) for cells in filled)
+def _columns_of_numbers(rows: Sequence[Sequence[str]]) -> list[tuple[str, list[str]]]:
+    """The cells of columns that hold nothing but numbers with points or commas, with the first cell of each."""
+    columns = zip_longest(*rows, fillvalue="")
+    found = [(cells[0], [cell for cell in cells[1:] or cells if not _is_gap(cell)]) for cells in columns]
+    return [
+        (name, cells)
+        for name, cells in found
+        if any(all(is_number(cell, mark) for cell in cells) and any(mark in cell for cell in cells) for mark in ".,")
+    ]
+
+
+def _shows_decimal(cells: Sequence[str], mark: str) -> bool:
+    """Whether a mark that some numbers have is decimal for sure: three digits could follow one between thousands."""
+    marked = [cell for cell in cells if mark in cell]
+    return bool(marked) and not all(is_in_thousands(cell, mark) for cell in marked)
+
+
+def _found_decimal(
+    name: str, delimiter: str, columns: list[tuple[str, list[str]]], shows_point: bool, options: TextOptions
+) -> str:
+    """The decimal mark; a warning names columns whose commas could stand between thousands as well.
+
+    Decimals that all have three digits could be thousands. Beside numbers without a comma they are not taken for
+    decimals: see :class:`kfree.files.cells.Guess`, which reads such columns if the file has decimal points, else not.
+    """
+    if options.thousands == ".":
+        return ","
+    with_commas = [(column, cells) for column, cells in columns if any("," in cell for cell in cells)]
+    if options.thousands == "," or delimiter == "," or not with_commas:
+        return "."
+    if any(_shows_decimal(cells, ",") for _, cells in with_commas):
+        return ","
+    doubtful = [column for column, cells in with_commas if all("," in cell for cell in cells)]
+    if shows_point or len(doubtful) < len(with_commas):
+        return "."
+    warn(
+        f"{name}: the decimal mark is read as ',', which could stand between thousands in column(s) "
+        f"{quoted(doubtful)}, such as {with_commas[0][1][0]!r}. Give thousands=',' if so.",
+        DataAdvice,
+    )
+    return ","

@@ -124,6 +124,11 @@ def is_amount(cell: str) -> bool:
     return any(re.match(form._pattern(), cell.strip()) for form in forms)
 
 
+def is_in_thousands(cell: str, mark: str) -> bool:
+    """Whether every mark in a cell may stand between thousands: three digits follow each."""
+    return re.fullmatch(rf"\s*[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+\s*", cell) is not None
+
+
 def is_mark(cell: str) -> bool:
     """Whether a cell stands for a missing value among numbers."""
     return cell.strip().lower() in MARKS

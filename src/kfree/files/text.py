@@ -171,9 +171,10 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
 def _decided(table: TextTable, guesses: Sequence[Guess], title: str) -> TextTable:
     """The table with rules for columns of text that hold numbers or dates."""
     dialect, is_float = table.dialect, arrow("types").is_floating
-    # Where commas divide cells and points are decimal marks, commas in numbers stand between thousands.
+    # Where points are decimal marks, commas in numbers stand between thousands. Where commas divide cells, any number
+    # with a point shows it; elsewhere, three digits after a point could be thousands as well.
     shows_decimal = any(map(is_float, table.types)) or any(guess.shows_decimal for guess in guesses)
-    shows_decimal = shows_decimal and dialect.delimiter == "," and dialect.decimal == "."
+    shows_decimal = (shows_decimal if dialect.delimiter == "," else dialect.shows_point) and dialect.decimal == "."
     about = list(zip(table.names, table.types, guesses, strict=True))
     rules = [guess.rule(title, name, kind, shows_decimal) for name, kind, guess in about]
     read = list(zip(about, rules, strict=True))
