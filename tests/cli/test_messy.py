@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kfree
+from kfree.exceptions import DataAdvice
 from tests.cli.conftest import outcome, rows_of, told
 
 
@@ -301,3 +302,29 @@ def test_an_error_shows_the_beginning_of_a_long_cell(here, capsys):
     assert status == 1
     assert f"row 1: '{'x' * 40}' is not a number" in err
     assert len(err) < 400
+
+
+def test_an_error_about_marks_between_thousands_names_the_option_that_reads_them(here, capsys):
+    incomes = [f'"{1000 + 37 * i:,}"' if i % 3 else f"{300 + i}" for i in range(60)]
+    (here / "t.csv").write_text("age,income\n" + "".join(f"{i % 40},{income}\n" for i, income in enumerate(incomes)))
+    remedy = "'income' give thousands=',' if it stands between thousands, or decimal=',' if it is the decimal mark."
+    with pytest.raises(ValueError, match=r"t.csv: column 'income', row 2: '1,037' is not a number") as error:
+        kfree.cluster("t.csv")
+    assert str(error.value).endswith(f"For {remedy}")  # and no advice to drop the column, or to take it for levels
+    assert "column 'income' holds numbers such as" in error.value.__notes__[0]
+    status, _, err = outcome(["cluster", "t.csv"], capsys)
+    assert status == 1
+    assert "For 'income' give --thousands ',' if it stands between thousands, or --decimal ',' if it is" in err
+    assert "--drop" not in err
+    assert "--categories" not in err
+    told = "column of numbers; give thousands=',' if it stands between thousands, or"
+    with pytest.warns(DataAdvice), pytest.raises(ValueError, match=told):
+        kfree.open_rows("t.csv")
+    assert outcome(["cluster", "t.csv", "--thousands", ",", "--quiet"], capsys)[0] == 0
+    # Beside other mistakes, each column has its own remedy.
+    lines = [f"{i % 40 if i != 7 else 'none'},{income}\n" for i, income in enumerate(incomes)]
+    (here / "t.csv").write_text("age,income\n" + "".join(lines))
+    status, _, err = outcome(["cluster", "t.csv"], capsys)
+    assert "or give --na 'none': such cells are missing values then" in err
+    assert "--categories age" in err
+    assert outcome(["cluster", "t.csv", "--thousands", ",", "--na", "none", "--quiet"], capsys)[0] == 0

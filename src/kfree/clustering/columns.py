@@ -17,6 +17,7 @@ from kfree.clustering.tables import require_columns, row_numbers
 from kfree.core.printing import first_few, quoted
 from kfree.core.stats import Floats, Mask
 from kfree.exceptions import DataAdvice
+from kfree.files.table import mark_remedy
 from kfree.tables.encoder import TableEncoder
 from kfree.tables.fitting import TextColumnsError
 from kfree.tables.gaps import EmptyRowsError
@@ -246,16 +247,20 @@ def _require_readable(table: Any, names: list[str], share: float, may_be_levels:
     told = [f"column {name!r}{mistake.clause}" for name, mistake in mistakes.items()]
     told += [f"column {name!r}{forms}" for name, forms in dates.items()]
     marks = list(dict.fromkeys(cell for mistake in mistakes.values() for cell in mistake.cells))
-    rest = [name for name, mistake in mistakes.items() if not mistake.cells] + list(dates)
+    doubtful = {name: mistake.mark for name, mistake in mistakes.items() if mistake.mark}
+    rest = [name for name, one in mistakes.items() if not one.cells and name not in doubtful] + list(dates)
     options = ([f"na={marks}"] if marks else []) + ([f"drop={rest}"] if rest else [])
     effects = (["such cells are missing values then"] if marks else []) + (
         ["such columns are left out"] if rest else []
     )
-    advice = "Correct such cells" + (" (dates as 2024-12-31)" if dates else "")
-    levels = f" If all values are categories, give categories={list(mistakes)}." if mistakes and may_be_levels else ""
-    raise ValueError(
-        f"{table.title}: {'; '.join(told)}. {advice}, or give {' and '.join(options)}: {', '.join(effects)}.{levels}"
-    )
+    advice = [f"For {quoted(doubtful)} {mark_remedy(mark)}." for mark in dict.fromkeys(doubtful.values())]
+    if options:
+        corrected = "Correct such cells" + (" (dates as 2024-12-31)" if dates else "")
+        advice.append(f"{corrected}, or give {' and '.join(options)}: {', '.join(effects)}.")
+    levels = [name for name in mistakes if name not in doubtful]
+    if levels and may_be_levels:
+        advice.append(f"If all values are categories, give categories={levels}.")
+    raise ValueError(f"{table.title}: {'; '.join(told)}. {' '.join(advice)}")
 
 
 def _with_reasons(left_out: dict[str, str]) -> str:

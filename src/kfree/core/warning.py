@@ -17,7 +17,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 class GivenAgain:
-    """Warnings within are given at the end, each with the text that ``changed`` makes of its own.
+    """Warnings within are given at the end, each with the text that ``changed`` makes of its own; notes of an error.
 
     A class, since a generator would put the frame of contextlib between a warning and the caller that it is for.
     """
@@ -33,6 +33,10 @@ class GivenAgain:
 
     def __exit__(self, *error: Any) -> None:
         self._caught.__exit__(*error)
+        if isinstance(error[1], Exception):  # what was noticed before may be its cause
+            for text in dict.fromkeys(str(warning.message) for warning in self._told):
+                error[1].add_note(self._changed(text))
+            return
         for warning in self._told if error[0] is None else ():
             warn(self._changed(str(warning.message)), warning.category)
 

@@ -13,7 +13,7 @@ from kfree.core.printing import printable, quoted
 from kfree.files.cells import date_form
 from kfree.files.dialect import Dialect, TextOptions, is_number
 from kfree.files.formats import Batch, Column, ColumnType, Description, as_numbers, format_of
-from kfree.files.numbers import is_amount, is_mark, other_mark
+from kfree.files.numbers import is_amount, is_in_thousands, is_mark, other_mark
 from kfree.files.places import Stamp, arrow, found, is_pipe, stamp
 from kfree.files.text import TextTable
 
@@ -171,11 +171,19 @@ class Mistake:
 
     clause: str
     cells: tuple[str, ...] = ()
+    # The mark that stands between thousands in all these cells, or is the decimal mark of the column.
+    mark: str | None = None
 
     def with_remedy(self) -> str:
-        """The clause, and what to do if the cells stand for missing values."""
+        """The clause, and what to do if the cells stand for missing values, or have marks between thousands."""
         remedy = f"; give na={list(self.cells)} if that stands for a missing value" if self.cells else ""
+        remedy = remedy if self.mark is None else f"; {mark_remedy(self.mark)}"
         return f"{self.clause[:-1]}{remedy})"
+
+
+def mark_remedy(mark: str) -> str:
+    """What to give for numbers such as 1,096."""
+    return f"give thousands={mark!r} if it stands between thousands, or decimal={mark!r} if it is the decimal mark"
 
 
 def mistake_in(files: Sequence[RowFile], column: Column, share: float = _MOSTLY) -> Mistake | None:
@@ -185,12 +193,14 @@ def mistake_in(files: Sequence[RowFile], column: Column, share: float = _MOSTLY)
         return None
     dialect = files[0].text.dialect if files[0].text else Dialect()
     other = other_mark(dialect.decimal)
-    first, n_bad, n_text, n_seen, distinct = "", 0, 0, 0, dict[str, None]()
+    first, n_bad, n_text, n_seen, distinct, in_thousands = "", 0, 0, 0, dict[str, None](), True
     for batch in batches_of(files, [column], 0, n_rows, 1):
         cells = batch.columns[0].cast("string").to_pylist()
         bad = [i for i, cell in enumerate(cells) if cell is not None and not _is_fine(cell, dialect)]
         n_bad, n_seen = n_bad + len(bad), n_seen + len(cells) - cells.count(None)
-        n_text += sum(not is_number(cells[i], other) and not is_amount(cells[i]) for i in bad)
+        in_thousands = in_thousands and all(is_in_thousands(cells[i], other) for i in bad)
+        # A number with marks between thousands is no text, nor is an amount.
+        n_text += sum(not is_number(cells[i], other) and not is_amount(cells[i]) for i in bad if not in_thousands)
         distinct.update((cells[i], None) for i in bad[: _MOST_MARKS + 1])
         if n_text > share * n_seen:
             return None
@@ -202,6 +212,8 @@ def mistake_in(files: Sequence[RowFile], column: Column, share: float = _MOSTLY)
     are_few = len(distinct) <= _MOST_MARKS and len(could_be) == len(distinct)
     are_marks = are_few and all(len(cell) <= _LONGEST_SHOWN for cell in could_be)
     clause = f"{first} ({n_bad} such value(s) in a column of numbers)"
+    if first and in_thousands and dialect.thousands is None:
+        return Mistake(clause, (), other)
     return Mistake(clause, tuple(could_be) if are_marks else ()) if first else None
 
 
