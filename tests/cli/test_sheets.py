@@ -126,3 +126,20 @@ def test_what_cannot_be_read_or_written_says_what_to_do(here, capsys, monkeypatc
     assert not (here / "out.xlsx").exists()
     with pytest.raises(ImportError, match=r'to read \.xlsx needs openpyxl: pip install "kfree\[excel\]"'):
         kfree.open_rows("t.xlsx")
+
+
+def test_years_are_names_of_columns_in_a_sheet_and_in_text(here, rng, capsys):
+    k = np.arange(60) % 2
+    table = pd.DataFrame({"region": np.array(["north", "south"])[k]})
+    for year in (2021, 2022):
+        table[year] = (100.0 + 800 * k + rng.normal(0, 30, 60)).round(1)
+    table.to_excel("t.xlsx", index=False)
+    table.to_csv("t.csv", index=False)
+    for name in ("t.xlsx", "t.csv"):
+        facts = told(["cluster", name, "--k", "2", "--save", "m.kfree"], capsys)
+        assert (facts["n_rows"], facts["columns"]) == (60, ["region", "2021", "2022"])
+        said = "the first line ('region', '2021', '2022') is read as the header, although numbers stand in it."
+        assert f"warning: {name}: {said} Give --header no if it is a row." in facts["remarks"]
+        # One row would not show that the first line holds names; that of the fit does.
+        (here / "new.csv").write_text("region,2021,2022\nnorth,2021,2022\n")
+        assert len(kfree.load("m.kfree").predict("new.csv")) == 1

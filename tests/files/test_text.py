@@ -292,3 +292,52 @@ def test_commas_that_may_stand_between_thousands_are_no_decimal_marks_in_silence
     # A point before three digits decides nothing.
     with pytest.warns(DataAdvice, match=doubt):
         assert read("1.500 1,096", "2.250 678")["x"] == ["1,096", "678"]
+
+
+def first_line(content, **options):
+    """Whether the first line is read as names, and what is said about that."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        header = found_dialect("t", content.encode(), True, TextOptions(**options)).header
+    return header, [str(one.message) for one in told]
+
+
+DECIMALS = "".join(f"{'nsew'[i % 4]},{100 + i}.5,{900 - 7 * i}.0\n" for i in range(8))
+WHOLE = "".join(f"{'nsew'[i % 4]},{i},{97 * i % 1000}\n" for i in range(8))
+
+
+@pytest.mark.parametrize(
+    ("content", "header", "is_told"),
+    [
+        (f"region,2021,2022\n{DECIMALS}", True, True),  # a table of years
+        (f"region,2021,2022\n{WHOLE}", True, True),
+        (f"x,2024,2022\n{WHOLE}", True, True),
+        (f"region,90,10\n{DECIMALS}", True, True),
+        (f",0,1\n{DECIMALS}", True, True),  # as pandas numbers columns
+        (f"n,90,10\n{DECIMALS}", True, True),
+        ("2021,2022\n" + "".join(f"{500 * i},{5000 - 490 * i}\n" for i in range(9)), False, True),
+        ("2021,2022,2023\n" + "".join(f"{500 * i},{5000 - 490 * i},7\n" for i in range(9)), True, True),
+        ("1,5;2021\n" + "".join(f"{i},5;{i}\n" for i in range(9)), False, False),
+        (f"region,2021,5\n{WHOLE}", False, True),  # a word that is no value, and a number that could be one
+        (f"n,2,5\n{WHOLE}", False, False),
+        (DECIMALS, False, False),
+        (WHOLE, False, False),
+        ("ann,1,2\nbob,3,4\ncid,5,6\n", False, False),  # names of rows
+        ("1990,2021\n1987,2015\n2001,2019\n", False, False),  # years among years
+        ("33,1.5\n" + "".join(f"{20 + i},{i}.25\n" for i in range(9)), False, False),
+        ("0,1,2\n3,4,5\n6,7,8\n", False, False),
+        ("a,b,c\n1,2,x\n", True, False),
+    ],
+)
+def test_numbers_in_the_first_line_are_names_where_they_are_no_values(content, header, is_told):
+    found, told = first_line(content)
+    assert (found, len(told)) == (header, is_told)
+    assert all(f"Give header={not header} if it" in one for one in told)
+    assert first_line(content, header=False) == (False, [])
+    assert first_line(content, header=True) == (True, [])
+
+
+def test_a_first_line_with_the_columns_of_an_earlier_file_is_no_row():
+    content = "region,2021,2022\nn,1990,2011\ns,1995,2012\n"
+    assert not first_line(content)[0]
+    assert first_line(content, numbers=("2021", "2022")) == (True, [])

@@ -118,7 +118,9 @@ def described_as(path: str, dialect: Dialect, options: TextOptions, title: str) 
     with _bytes_of(path) as file:
         sample = file.read(_SAMPLE + 1)
     if options.header is None:
-        known = TextOptions(dialect.encoding, dialect.delimiter, None, dialect.decimal)
+        known = TextOptions(
+            dialect.encoding, dialect.delimiter, decimal=dialect.decimal, rules=options.rules, numbers=options.numbers
+        )
         header = found_dialect(printable(title), sample, len(sample) <= _SAMPLE, known).header
     else:
         header = options.header
