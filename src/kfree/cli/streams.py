@@ -9,8 +9,9 @@ import numpy as np
 from kfree.cli.errors import CommandError
 from kfree.cli.tables import STANDARD_INPUT, text_options
 from kfree.core.printing import printable, quoted
-from kfree.files.dialect import MISSING, found_dialect, is_number
+from kfree.files.dialect import found_dialect
 from kfree.files.formats import as_numbers
+from kfree.files.numbers import MISSING, is_number
 from kfree.files.places import arrow, opened
 from kfree.files.records import record_blocks, split_records
 from kfree.files.table import naming

@@ -8,27 +8,21 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise, zip_longest
+from itertools import islice, zip_longest
 
 from kfree.core.printing import quoted
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
-from kfree.files.numbers import is_in_thousands, is_mark
+from kfree.files.header import holds_names
+from kfree.files.numbers import is_gap, is_in_thousands, is_number
 
 DELIMITERS = [",", ";", "\t", "|", " "]
-# Cells that stand for a missing value.
-MISSING = frozenset(["", "#N/A", "#N/A N/A", "#NA", "N/A", "n/a", "NA", "NULL", "null", "NaN", "nan", "-NaN", "-nan"])
 # Decimal marks, and further marks between thousands.
 _MARKS = (".", ",", " ", "'", "_")
 FALLBACK_ENCODING = "cp1252"
 _RECORDS = 200
-# A column of decimals has so many, at least, below a whole number that is no value.
-_FEWEST_DECIMALS = 5
 # Characters of a cell that a warning shows.
 _LONGEST_SHOWN = 20
-# Years from one column to the next, where they go up or down evenly.
-_LONGEST_STEP = 10
-_PLAIN = re.compile(r"0|[1-9]\d{0,3}")
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -38,8 +32,6 @@ _BYTE_ORDER_MARKS = {
 }
 _LINE = re.compile(r"[^\r\n]+(?:\r\n|\r|\n|\Z)")
 _FOR_SPREADSHEETS = re.compile(r'(?i)"?sep=.?"?')
-_NUMBER = r"\s*[+-]?(\d+{mark}?\d*|{mark}\d+)([eE][+-]?\d+)?\s*|\s*[+-]?(?i:inf|infinity)\s*"
-_NUMBERS = {mark: re.compile(_NUMBER.format(mark=re.escape(mark))) for mark in ".,"}
 
 
 @dataclass(frozen=True)
@@ -184,68 +176,13 @@ def _header(name: str, rows: Sequence[Sequence[str]], decimal: str, options: Tex
     known = {*options.numbers, *(column for column, _ in options.rules)}
     if known and known <= {cell.strip() for cell in rows[0]}:
         return True
-    header, is_sure = found_header(rows, decimal)
+    header, is_sure = holds_names(rows, decimal)
     if not is_sure:
         shown = quoted(cell[:_LONGEST_SHOWN] for cell in rows[0])
         told = "the header, although numbers stand in it" if header else "a row, although it could hold names"
         other = "header=False if it is a row" if header else "header=True if it does"
         warn(f"{name}: the first line ({shown}) is read as {told}. Give {other}.", DataAdvice)
     return header
-
-
-def found_header(rows: Sequence[Sequence[str]], decimal: str = ".") -> tuple[bool, bool]:
-    """Whether the first record holds names, and whether that is sure.
-
-    It does if no number stands where others are numbers and, without such columns, if no cell comes again. Numbers are
-    names, too, where they are years or plain whole numbers that the columns below them do not hold; that is not sure.
-    """
-    names, body = rows[0], rows[1:]
-    if not body:
-        return not any(is_number(cell, decimal) for cell in names), True
-    below = [[row[j] for row in body if len(row) > j and not _is_gap(row[j])] for j in range(len(names))]
-    numeric = [j for j, cells in enumerate(below) if cells and all(is_number(cell, decimal) for cell in cells)]
-    above = [j for j in numeric if is_number(names[j], decimal)]
-    if not numeric:
-        again = {cell for row in body for cell in row}
-        return not any(cell in again for cell in names if cell), True
-    if not above:
-        return True, True
-    numbers = [names[j].strip() for j in above]
-    columns = [[float(cell.replace(decimal, ".")) for cell in below[j]] for j in above]
-    has_decimals = [_FEWEST_DECIMALS <= len(below[j]) == sum(decimal in cell for cell in below[j]) for j in above]
-    are_plain = all(_PLAIN.fullmatch(number) for number in numbers) and len(set(numbers)) == len(numbers)
-    are_years = are_plain and all(_is_year(float(number)) for number in numbers)
-    are_years = are_years and all(2 * sum(map(_is_year, cells)) < len(cells) for cells in columns)
-    steps = {int(b) - int(a) for a, b in pairwise(numbers)} if are_years else set()
-    go_up = len(steps) == 1 and abs(min(steps)) <= _LONGEST_STEP
-    pairs = zip(numbers, columns, strict=True)
-    is_out = [not min(cells) <= float(number.replace(decimal, ".")) <= max(cells) for number, cells in pairs]
-    has_words = any(_is_new_word(names[j], below[j], decimal, j in numeric) for j in range(len(names)))
-    are_odd = (are_plain and all(has_decimals)) or (are_years and all(map(any, zip(has_decimals, is_out, strict=True))))
-    # Several columns, or a word, since the first number of one column may be a year, or whole, by chance.
-    if (are_odd and (has_words or len(above) > 1)) or (go_up and (has_words or len(above) > 2)):
-        return True, False
-    return False, not (are_years or has_words)
-
-
-def _is_year(number: float) -> bool:
-    return 1900 <= number <= 2099 and number == int(number)
-
-
-def _is_new_word(name: str, cells: Sequence[str], decimal: str, above_numbers: bool) -> bool:
-    """Whether a cell is a word above numbers, or above words that come again while it does not."""
-    if _is_gap(name.strip()) or is_number(name, decimal):
-        return False
-    return above_numbers or (name not in cells and 2 * len(set(cells)) <= len(cells))
-
-
-def is_number(cell: str, decimal: str = ".") -> bool:
-    """Whether a cell is a number with this decimal mark."""
-    return _NUMBERS[decimal].fullmatch(cell) is not None
-
-
-def _is_gap(cell: str) -> bool:
-    return cell in MISSING or is_mark(cell)
 
 
 def _complete_lines(text: str, whole: bool) -> list[str]:
@@ -259,7 +196,7 @@ def _complete_lines(text: str, whole: bool) -> list[str]:
 def _columns_of_numbers(rows: Sequence[Sequence[str]]) -> list[tuple[str, list[str]]]:
     """The cells of columns that hold nothing but numbers with points or commas, with the first cell of each."""
     columns = zip_longest(*rows, fillvalue="")
-    found = [(cells[0], [cell for cell in cells[1:] or cells if not _is_gap(cell)]) for cells in columns]
+    found = [(cells[0], [cell for cell in cells[1:] or cells if not is_gap(cell)]) for cells in columns]
     return [
         (name, cells)
         for name, cells in found

@@ -20,6 +20,10 @@ MARKS |= {"#n/a", "#na", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#nul
 _SPACE = "[ \u00a0\u202f]"
 _AROUND = re.compile(r"[+-]?([^\d+-]*)[+-]?\d.*?([^\d]*)")
 _RULE = re.compile(r"number 1(.?)234([.,])5(?: (.+))?")
+# Cells that stand for a missing value.
+MISSING = frozenset(["", "#N/A", "#N/A N/A", "#NA", "N/A", "n/a", "NA", "NULL", "null", "NaN", "nan", "-NaN", "-nan"])
+_NUMBER = r"\s*[+-]?(\d+{mark}?\d*|{mark}\d+)([eE][+-]?\d+)?\s*|\s*[+-]?(?i:inf|infinity)\s*"
+_NUMBERS = {mark: re.compile(_NUMBER.format(mark=re.escape(mark))) for mark in ".,"}
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,11 @@ def is_amount(cell: str) -> bool:
     return any(re.match(form._pattern(), cell.strip()) for form in forms)
 
 
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Whether a cell is a number with this decimal mark."""
+    return _NUMBERS[decimal].fullmatch(cell) is not None
+
+
 def is_in_thousands(cell: str, mark: str) -> bool:
     """Whether every mark in a cell may stand between thousands: three digits follow each."""
     return re.fullmatch(rf"\s*[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+\s*", cell) is not None
@@ -132,6 +141,11 @@ def is_in_thousands(cell: str, mark: str) -> bool:
 def is_mark(cell: str) -> bool:
     """Whether a cell stands for a missing value among numbers."""
     return cell.strip().lower() in MARKS
+
+
+def is_gap(cell: str) -> bool:
+    """Whether a cell stands for a missing value, also where no numbers are."""
+    return cell in MISSING or is_mark(cell)
 
 
 def other_mark(decimal: str) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 from kfree.core.packed_dates import dates_of
 from kfree.core.printing import printable, quoted
 from kfree.files.cells import date_form
-from kfree.files.dialect import Dialect, TextOptions, is_number
+from kfree.files.dialect import Dialect, TextOptions
 from kfree.files.formats import Batch, Column, ColumnType, Description, as_numbers, format_of
-from kfree.files.numbers import is_amount, is_in_thousands, is_mark, other_mark
+from kfree.files.numbers import is_amount, is_in_thousands, is_mark, is_number, other_mark
 from kfree.files.places import Stamp, arrow, found, is_pipe, stamp
 from kfree.files.text import TextTable
 

@@ -23,8 +23,8 @@ from kfree.core.progress import is_heard, tell
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.files.cells import ONLY_MARKS, Guess, converted, form_of
-from kfree.files.dialect import FALLBACK_ENCODING, MISSING, Dialect, TextOptions, found_dialect, not_encoded
-from kfree.files.numbers import any_match
+from kfree.files.dialect import FALLBACK_ENCODING, Dialect, TextOptions, found_dialect, not_encoded
+from kfree.files.numbers import MISSING, any_match
 from kfree.files.places import arrow, opened, stamp
 from kfree.files.records import EndlessCellError, misquoted, record_blocks, record_places, split_records
 

@@ -48,7 +48,7 @@ def _gaps_of_columns(rows: Floats, groups: list[Index]) -> dict[int, Gaps]:
     chance as a row has neighbours, so that those that agree are an island. With more coarse columns rows that agree are
     alike, and with no others they are what clusters are made of.
     """
-    alone = np.setdiff1d(np.arange(rows.shape[1]), np.concatenate([np.arange(0), *groups]))
+    alone = np.setdiff1d(np.flatnonzero(np.ptp(rows, axis=0) > 0), np.concatenate([np.arange(0), *groups]))
     fine = {int(j): gaps_beside(rows[:, j]) for j in alone}
     coarse = {j: _coarse_gaps(rows[:, j]) for j, gaps in fine.items() if gaps is None}
     filled = [j for j, gaps in coarse.items() if gaps is not None]
