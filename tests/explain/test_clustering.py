@@ -195,6 +195,7 @@ def path_of(**facts):
     known = {"runner_up": None, "weakest": 3.0} | facts
 
     class Path:
+        density_dips = None
         is_sure, is_doubtful = facts.get("is_sure", False), facts.get("is_doubtful", False)
 
         def summary(self):

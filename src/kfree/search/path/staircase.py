@@ -55,8 +55,9 @@ class Staircase(Steps):
         A number of clusters beyond the end of the staircase at which greedy merging has its widest step, if that is
         clear.
     judged_k : int
-        The number of clusters by comparison with surrogate rows without clusters, which is the suggested one. Missing
-        where no comparison was made, or where it showed no clusters.
+        The number of clusters by comparison with surrogate rows without clusters, which is the suggested one: 1 where
+        rows of skewed factors may look the same, whatever their density dips. Missing where no comparison was made, or
+        where it showed no more than surrogates do, so that density dips decide.
     judged_score : float
         Its score: 0 for what surrogates reach, 1 for the best there is.
 
