@@ -325,6 +325,18 @@ def test_copies_of_sparse_rows_are_judged_once():
     assert AutoCluster().fit(sp.vstack([X, X])).n_judged_ == 100
 
 
+def test_documents_that_are_almost_copies_have_one_cluster():
+    """Their inner products have no digits for what is between them."""
+    X, y = texts(n=100)
+    X = X.toarray()
+    X[1], y[1] = X[10], y[10]
+    X[1, 3] += 1e-6
+    model = AutoCluster().fit(sp.csr_array(X))
+    assert model.labels_[1] == model.labels_[10]
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert model.n_judged_ == 100
+
+
 @pytest.mark.parametrize("exponent", [-400, -80, 64, 400])
 def test_rows_that_float32_cannot_square_are_judged_as_others_are(exponent, rng):
     X = rng.normal(size=(60, 2)) + 9.0 * (np.arange(60) % 3)[:, None]

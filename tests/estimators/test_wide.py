@@ -140,6 +140,19 @@ def test_one_long_sparse_row_leaves_the_others_apart(rng):
     assert DPMeans(lam=1.0).fit(sp.csr_array(X)).n_clusters_ == 29
 
 
+@pytest.mark.parametrize("at_once", [span._VALUES_AT_ONCE, 50 * 300])
+def test_sparse_rows_that_are_close_together_have_coordinates_if_these_are_needed(at_once, rng, monkeypatch):
+    monkeypatch.setattr(span, "_VALUES_AT_ONCE", at_once)
+    X = text(rng).toarray()
+    X[4] = X[7]
+    X[4, 3] += 1e-9
+    close, frame = sp.csr_array(X), Frame.plain(2000, unit=True)
+    assert coordinates(close, frame) is None
+    found, expected = coordinates(close, frame, with_all_digits=True), X / np.linalg.norm(X, axis=1, keepdims=True)
+    np.testing.assert_allclose(sq_gaps(found), sq_gaps(expected), atol=1e-12)
+    assert np.linalg.norm(found[4] - found[7]) == pytest.approx(np.linalg.norm(expected[4] - expected[7]), rel=1e-4)
+
+
 def test_equal_sparse_rows_are_searched_in_their_span(rng):
     X = text(rng).toarray()
     X[4] = X[7]

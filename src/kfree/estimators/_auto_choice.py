@@ -137,8 +137,8 @@ def chosen_for(rows, given, unit, whiten, rng, n_threads):
     """The choice for judged rows, dense or sparse; ``given`` are these as they were given, in their own units."""
     if not sp.issparse(rows):
         return choose(_of_usual_size(rows), given, unit, whiten, rng, n_threads)
-    # Distances between sparse rows are kept in coordinates of what they span.
-    placed = coordinates(rows, Frame.plain(rows.shape[1], unit=True))
+    # Distances between sparse rows are kept in coordinates of what they span, also where some are almost copies.
+    placed = coordinates(rows, Frame.plain(rows.shape[1], unit=True), with_all_digits=True)
     found = choose(placed, placed, True, False, rng, n_threads)
     others = tuple((model, "does not take sparse rows") for model in (SHARED, ELLIPSES, SHAPES))
     candidates = tuple(one for one in found.candidates if one.model != SHAPES)

@@ -49,17 +49,21 @@ def is_wide(rows: ArrayOrCSR) -> bool:
     return bool(1 < n_rows <= most and n_features >= max(share * n_rows, 1024))
 
 
-def coordinates(rows: ArrayOrCSR, frame: Frame) -> Floats | None:
+def coordinates(rows: ArrayOrCSR, frame: Frame, with_all_digits: bool = False) -> Floats | None:
     """Coordinates (n, r) of rows in an orthonormal basis of what they span, seen in ``frame``.
 
-    None if all are zero, or if sparse rows are too close together for their lengths.
+    None if all are zero, or if sparse rows are too close together for their inner products and need not be placed
+    ``with_all_digits``: that takes as long as for dense rows.
     """
     if sp.issparse(rows):
-        return _from_sparse(rows, frame)
+        places = _from_sparse(rows, frame)
+        if places is not None or not with_all_digits:
+            return places
+        return _without_squares(_sparse_parts(rows, frame), rows.shape[0])
     with np.errstate(over="ignore", invalid="ignore"):  # products that overflow tell no rows apart
         gram = np.asarray(sum(part @ part.T for part in _parts(rows, frame)))
         apart = _tells_rows_apart(gram)
-    return _from_products(gram) if apart else _from_rows(rows, frame)
+    return _from_products(gram) if apart else _without_squares(_parts(rows, frame), len(rows))
 
 
 def searched_in_span(
@@ -100,10 +104,21 @@ def ended(cost_history: list[float], cost: float) -> list[float]:
     return [*(earlier for earlier in cost_history if earlier > cost), cost]
 
 
+def _column_blocks(shape: tuple[int, int]) -> Iterator[slice]:
+    """Places of a few columns at a time, but of more than there are rows."""
+    return row_blocks(shape[1], max(_VALUES_AT_ONCE // shape[0], 2 * shape[0]))
+
+
+def _sparse_parts(rows: sp.csr_array, frame: Frame) -> Iterator[Floats]:
+    """A few columns of sparse rows at a time, without those of zeros; a frame does not shift them."""
+    rows = unit_rows(rows) if frame.unit else rows.astype(np.float64)
+    columns = rows[:, np.unique(rows.indices)].tocsc()
+    return (columns[:, some].toarray() for some in _column_blocks(columns.shape))
+
+
 def _parts(rows: Floats, frame: Frame) -> Iterator[Floats]:
     """A few columns of dense rows at a time, in the coordinates of ``frame``."""
-    at_once = max(_VALUES_AT_ONCE // rows.shape[0], 2 * rows.shape[0])
-    places = list(row_blocks(rows.shape[1], at_once))
+    places = list(_column_blocks(rows.shape))
     largest = length = np.ones((rows.shape[0], 1))
     if frame.unit:
         largest = np.maximum(rows.max(axis=1), -rows.min(axis=1)).astype(np.float64)[:, None]
@@ -157,9 +172,9 @@ def _from_products(gram: Floats) -> Floats | None:
     return places
 
 
-def _from_rows(rows: Floats, frame: Frame) -> Floats | None:
-    """The same without squares, which keeps all digits and takes longer."""
-    lower = np.zeros((rows.shape[0], 0))
-    for part in _parts(rows, frame):
+def _without_squares(parts: Iterator[Floats], n_rows: int) -> Floats | None:
+    """The same from columns of the rows, without squares, which keeps all digits and takes longer."""
+    lower = np.zeros((n_rows, 0))
+    for part in parts:
         lower = np.asarray(np.linalg.qr(np.hstack([lower, part]).T, mode="r")).T
     return np.ascontiguousarray(lower) if lower.any() else None
