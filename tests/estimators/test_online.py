@@ -257,6 +257,15 @@ def test_labels_follow_merges_and_deaths():
     assert model.merge().labels_.tolist() == [0, 0, 0, 1]
 
 
+def test_a_loaded_stream_is_merged(tmp_path):
+    """It does not know its rows."""
+    model = OnlineDPMeans(lam=9.0, split=False).partial_fit([[0.0], [3.5], [1.5], [20.0]])
+    model.save(tmp_path / "model")
+    loaded = kfree.load(tmp_path / "model").merge()
+    assert loaded.events_.tolist() == model.merge().events_.tolist()
+    assert loaded.labels_.tolist() == model.labels_.tolist() == [0, 0, 0, 1]
+
+
 def test_forgetting_weighs_rows_by_age(rng):
     X, weight, half_life = rng.normal(size=(100, 3)), rng.exponential(size=100), 7.3
     model = OnlineDPMeans(lam=1e9, half_life=half_life).partial_fit(X, sample_weight=weight)

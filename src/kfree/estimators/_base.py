@@ -299,6 +299,11 @@ def remember(estimator, X):
     return estimator
 
 
+def rows_of_fit(estimator):
+    """What is known of the rows of a fit; nothing of those of a loaded model."""
+    return estimator.__dict__.get("_rows_of_fit_", RowsOfFit())
+
+
 def report(self, path, X=None, feature_names=None, **about):
     """Write a page about the clusters.
 
@@ -318,7 +323,7 @@ def report(self, path, X=None, feature_names=None, **about):
     self : the estimator
     """
     check_is_fitted(self)
-    X = self.__dict__.get("_rows_of_fit_", RowsOfFit()).rows if X is None else X
+    X = rows_of_fit(self).rows if X is None else X
     require_rows(X, self)
     # Pages are above estimators, and are loaded when one is asked for.
     import_module("kfree.report").write_report(path, self, X, feature_names, **about)
@@ -369,7 +374,7 @@ def _of_fit(estimator, name, compute):
     An estimator does not keep its rows, so this takes the object that was given to ``fit``, unchanged and still in
     memory.
     """
-    fitted = estimator.__dict__.get("_rows_of_fit_", RowsOfFit())  # which a loaded model lacks
+    fitted = rows_of_fit(estimator)
     if name not in fitted.known:
         if fitted.rows is None and not hasattr(estimator, "adjacency_"):
             raise AttributeError(

@@ -20,7 +20,7 @@ from kfree.core.warning import warn_penalty_rose
 from kfree.engines.local.rows import require_directions
 from kfree.engines.local.stream import RowStream
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator, column_names, remember
+from kfree.estimators._base import ClusterEstimator, column_names, remember, rows_of_fit
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._opening import is_direction
 from kfree.explain.spread import SpreadSample
@@ -343,7 +343,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         self._log_.add(events)
         self._forget_cost()
         self._stream_, self._last_, self._labels_ = stream, followed(ids, events), None
-        return remember(self, self._rows_of_fit_.rows)
+        return remember(self, rows_of_fit(self).rows)
 
     def _restored(self):
         """A stream from a file is one of the search that it began with."""
