@@ -130,6 +130,15 @@ def test_a_collection_that_fits_in_memory_is_searched_there(client):
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
 
 
+@pytest.mark.parametrize("given", [np.asarray, lambda some: da.from_array(some, chunks=(100, 2))])
+def test_halves_of_the_rows_are_fitted_in_memory(given, client):
+    some = X[:400]
+    model = DPMeans(lam=60.0, engine="dask").fit(da.from_array(some, chunks=(100, 3))).stability(given(some))
+    expected = DPMeans(lam=60.0).fit(some).stability(some)
+    assert (model.k_interval_, model.is_sure_) == (expected.k_interval_, expected.is_sure_)
+    np.testing.assert_array_equal(model.stability_, expected.stability_)
+
+
 def test_workers_write_labels(rows, client, tmp_path):
     model = DPMeans(lam=900.0, memory=MEMORY, engine="dask").fit(rows)
     labels = open_rows(model.predict(rows, out=tmp_path / "labels"))

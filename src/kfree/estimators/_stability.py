@@ -41,7 +41,7 @@ def stability(self, X: Any, sample_weight: Any = None) -> Any:
             f"X has {len(counting)} rows of positive weight, and stability takes at least {2 * FEWEST_ROWS}: halves of "
             "fewer say nothing about clusters. Give more rows."
         )
-    labels = in_memory(self.predict(X))
+    labels = np.asarray(in_memory(self.predict(X)))
     rng = np.random.default_rng(random_seed(self.random_state))
     refits = refits_on_halves(counting, _N_SPLITS, rng, lambda half: _refitted(self, rows, weight, half), _MOST_ROWS)
     self.k_interval_ = interval_of(self.n_clusters_, refits)
@@ -53,7 +53,8 @@ def stability(self, X: Any, sample_weight: Any = None) -> Any:
 
 def _refitted(model, rows, weight, half):
     """The clusters of some rows; rows that are left out as noise are none of these."""
-    again = clone(model).set_params(verbose=0, memory=None, checkpoint=None, time_budget=None, init=None)
+    engine = "auto" if model.engine == "dask" else model.engine  # workers take no rows in memory
+    again = clone(model).set_params(engine=engine, verbose=0, memory=None, checkpoint=None, time_budget=None, init=None)
     own = None if weight is None else weight[half]
     if is_positive_number(model.lam):
         total = np.ones(rows.shape[0]) if weight is None else weight
