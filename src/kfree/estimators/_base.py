@@ -322,7 +322,6 @@ def report(self, path, X=None, feature_names=None, **about):
     -------
     self : the estimator
     """
-    check_is_fitted(self)
     X = rows_of_fit(self).rows if X is None else X
     require_rows(X, self)
     # Pages are above estimators, and are loaded when one is asked for.
@@ -340,7 +339,8 @@ def rows_like_those_of_fit(estimator, X):
 
 
 def require_rows(X, estimator):
-    """Raise if X is None."""
+    """Raise if there is no fit, or if X is None."""
+    check_is_fitted(estimator)
     if X is None:
         raise ValueError(f"X=None is not allowed: {type(estimator).__name__} does not keep its rows. Give X.")
 

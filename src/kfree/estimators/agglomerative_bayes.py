@@ -280,7 +280,6 @@ class AgglomerativeBayes(ClusterEstimator):
         }
 
     def _view(self, X):
-        check_is_fitted(self)
         require_rows(X, self)
         data, labels_of = _by_posterior.rows_like_those_of_fit(self, X), self.__dict__.get("_labels_of_")
         if data.rows.shape[0] == len(self.labels_) and labels_of not in (None, digest_of(data.rows)):

@@ -467,7 +467,6 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     def _view(self, X, groups=None):
         """Rows of named groups need these names, unless they are the rows of the last fit."""
         require_rows(X, self)
-        check_is_fitted(self)
         rows, _ = stacked(X, groups, self)
         is_fitted = groups is None and not self._unnamed_ and self.__dict__.get("_labels_of_") == digest_of(rows)
         labels, space = self.labels_ if is_fitted else self.predict(X, groups), self._model_.space

@@ -25,7 +25,7 @@ from kfree.core.marks import OPTIONAL
 from kfree.core.stats import Labels, totals
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator, report, rows_like_those_of_fit
+from kfree.estimators._base import ClusterEstimator, report, require_rows, rows_like_those_of_fit
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes
@@ -388,7 +388,6 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         summary : kfree.explain.Summary
             Features compare the rows of a node with those of the other nodes in its group.
         """
-        check_is_fitted(self)
         return summary_of(self._view(X, level), feature_names, self.tree_.siblings(self._level(level)), encoder)
 
     # On the page, a group can be opened to show its clusters.
@@ -462,6 +461,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         return n_levels - 1 if level is None else int(level) % n_levels
 
     def _view(self, X, level=None):
+        require_rows(X, self)
         level, view = self._level(level), _by_centres.view_of(self, X)
         if level == len(self.levels_) - 1:
             return view
