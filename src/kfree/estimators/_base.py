@@ -159,7 +159,7 @@ default="auto"
         confidence : ndarray of shape (n_samples,)
             Where X is on a GPU, so is this.
         """
-        if is_on_device(X):
+        if is_on_device(X) and getattr(self, "engine", None) == "gpu":
             return placed_like(confidence_of(self._distances(X)), X)
         return self._view(X).confidence
 

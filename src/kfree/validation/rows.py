@@ -32,17 +32,22 @@ _ROWS_AT_ONCE = 65536
 
 
 def validated_rows(X: Any, estimator: Any) -> Any:
-    """X as float32 or float64, dense with any strides or canonical CSR; copied only if it must be converted."""
+    """X as float32 or float64, dense with any strides or canonical CSR; copied only if it must be converted.
+
+    ``estimator`` may be the name of a function, for errors.
+    """
+    name = estimator if isinstance(estimator, str) else type(estimator).__name__
     if isinstance(X, FileRows):
         raise TypeError(
-            f"{type(estimator).__name__} takes no rows of files here; fit, predict and score of DPMeans and KMeans do. "
+            f"{name} takes no rows of files here; fit, predict and score of DPMeans and KMeans do. "
             "Read the rows into an array first."
         )
     if is_tensor(X) and getattr(estimator, "engine", None) == "gpu":
         return validated_tensor(X, estimator)
     if is_on_device(X):
+        what = f"engine={estimator.engine!r}" if hasattr(estimator, "engine") else name
         raise TypeError(
-            f"X is on a GPU ({X.device}), and engine={getattr(estimator, 'engine', 'auto')!r} computes in memory. Use "
+            f"X is on a GPU ({X.device}), and {what} computes in memory. Use "
             'DPMeans or KMeans with engine="gpu", or copy X to memory first, with X.cpu() or X.get().'
         )
     require_sound_array(X, "X")
