@@ -71,6 +71,19 @@ def test_clusters_of_any_shape_predict_by_their_neighbours():
     assert adjusted_rand_score(truth, model.predict(new)) > 0.9
 
 
+def test_weights_count_for_the_chosen_model_but_for_clusters_of_any_shape():
+    weight = np.where(np.arange(300) % 5 == 0, 0.0, 1.0 + np.arange(300) % 3)
+    X, _ = make_moons(300, noise=0.05, random_state=0)
+    model, once = (AutoCluster().fit(X, sample_weight=given) for given in (weight, weight > 0))
+    assert (model.model_name_, model.n_judged_) == ("any shape", 240)
+    assert np.array_equal(model.labels_, once.labels_)
+    X, _ = blobs(300)
+    model = AutoCluster().fit(X, sample_weight=weight)
+    means = [np.average(X[model.labels_ == c], axis=0, weights=weight[model.labels_ == c]) for c in range(3)]
+    found = model.model_.cluster_centers_ * X[weight > 0].std(axis=0) + X[weight > 0].mean(axis=0)
+    np.testing.assert_allclose(found, means, rtol=1e-9, atol=1e-9)
+
+
 def test_the_nearest_neighbours_have_more_votes():
     model = NeighbourVote.of(np.array([[0.0], [1.0], [1.1], [1.2], [5.0]]), np.array([0, 1, 1, 1, 1], dtype=np.int32))
     assert model.predict(np.array([[0.1], [0.5], [0.0]])).tolist() == [0, 1, 0]

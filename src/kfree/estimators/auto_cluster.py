@@ -187,8 +187,9 @@ class AutoCluster(ClusterEstimator):
             candidates of other shapes do not take them. Sparse rows of at most 30 columns are handled as dense ones.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Rows of weight zero are not judged. Weights count in the fit of the chosen model; as evidence,
-            a row counts once however heavy it is.
+            Weights ≥ 0. Rows of weight zero are not judged. Weights count in the fit of the chosen model, but for
+            clusters of any shape, where each judged row has one vote. As evidence, a row counts once however heavy it
+            is.
 
         Returns
         -------
