@@ -209,8 +209,9 @@ def test_places_are_clustered_on_the_globe(here):
     np.testing.assert_array_equal(made.predict(table), made.labels)
     with pytest.raises(ValueError, match="geo='lat' is not allowed; give two columns"):
         kfree.cluster(table, geo="lat")
-    with pytest.raises(ValueError, match="prepare='encode' is not allowed; give none with geo"):
-        kfree.cluster(table, geo=("lat", "lon"), prepare="encode")
+    for name, value in {"prepare": "encode", "weights": {"lat": 1.5}, "columns": ["other"], "metric": "cosine"}.items():
+        with pytest.raises(ValueError, match=f"{name}=.* is not allowed; give none with geo, which uses its two colum"):
+            kfree.cluster(table, geo=("lat", "lon"), **{name: value})
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])

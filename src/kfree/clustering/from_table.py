@@ -113,7 +113,7 @@ def cluster(
     require(weight is None or sample_weight is None, "sample_weight", "…", "None where weight names a column")
     require_choice("metric", metric, ["euclidean", "cosine"])
     if geo is not None:
-        columns, prepare, metric = _places(geo, columns, prepare, metric)
+        columns, prepare, metric = _places(geo, columns, prepare, metric, weights)
     fitting = FitOptions(model, k, lam, metric, memory, n_threads, random_state)
     others = {parameter: name for parameter, name in (("id", id), ("weight", weight)) if name is not None}
     for parameter, name in others.items():
@@ -168,11 +168,14 @@ def _rows_of_array(table: Any, named: list[str], prepare: str | None, missing: s
     return TableRows.of_array(X)
 
 
-def _places(geo: Sequence[str], columns: Any, prepare: str | None, metric: str) -> tuple[list[str], str, str]:
-    """Two columns of degrees are all that is clustered."""
+def _places(
+    geo: Sequence[str], columns: Any, prepare: str | None, metric: str, weights: Any
+) -> tuple[list[str], str, str]:
+    """Two columns of degrees are all that is clustered; weights would move them on the globe."""
     require(not isinstance(geo, str) and len(geo) == 2, "geo", geo, "two columns, latitude and longitude")
     require_latitude_first(geo)
-    given = {"columns": columns, "prepare": prepare, "metric": None if metric == "euclidean" else metric}
+    turned = None if metric == "euclidean" else metric
+    given = {"columns": columns, "prepare": prepare, "metric": turned, "weights": weights or None}
     for name, value in given.items():
         require(value is None, name, value, "none with geo, which uses its two columns as they are")
     return list(geo), "none", "haversine"
