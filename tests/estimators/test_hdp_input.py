@@ -81,6 +81,16 @@ def test_known_and_new_groups_in_predict():
     assert unnamed.transform(X).shape == (5, unnamed.n_global_clusters_)
 
 
+@pytest.mark.parametrize("method", ["summary", "confidence", "nearest_two", "plot"])
+def test_methods_without_groups_say_which_have_them(method):
+    model = HardHDP(lam_local=0.5, lam_global=1.0).fit(X, groups=["a", "a", "b", "b", "b"])
+    said = r"X holds other rows than the last fit, .* 2 named groups, such as 'a'.*predict\(X, groups=…\)"
+    with pytest.raises(ValueError, match=said):
+        getattr(model, method)(X + 0.1)
+    assert model.predict(X + 0.1, groups=["a", "a", "b", "b", "b"]).tolist() == model.labels_.tolist()
+    assert model.confidence(X).shape == (5,)
+
+
 def test_further_groups_must_be_new():
     model = HardHDP(lam_local=0.5, lam_global=1.0).fit(X, groups=GROUPS)
     before = clone(model).fit(X, groups=GROUPS)

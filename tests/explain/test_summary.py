@@ -181,7 +181,7 @@ def test_other_rows_do_not_have_the_labels_of_as_many_rows_of_fit(X, tmp_path):
     """Rows are recognised by their values, also by a model that was saved."""
     other, names = X[::-1].copy(), np.arange(len(X)) % 2
     for model, refusal in [
-        (HardHDP(lam_local=50.0, lam_global=150.0).fit(X, groups=names), "fitted with 2 named groups"),
+        (HardHDP(lam_local=50.0, lam_global=150.0).fit(X, groups=names), "has 2 named groups, such as 0."),
         (AgglomerativeBayes().fit(X), "X holds other rows than fit"),
     ]:
         model.save(tmp_path / "model.kfree")

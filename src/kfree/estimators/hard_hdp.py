@@ -464,12 +464,17 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             "groups, one name per row of X. Names that were not fitted are new groups."
         )
 
-    def _view(self, X, groups=None):
-        """Rows of named groups need these names, unless they are the rows of the last fit."""
+    def _view(self, X):
+        """Rows; where groups have names, those of the last fit, whose labels are known without them."""
         require_rows(X, self)
-        rows, _ = stacked(X, groups, self)
-        is_fitted = groups is None and not self._unnamed_ and self.__dict__.get("_labels_of_") == digest_of(rows)
-        labels, space = self.labels_ if is_fitted else self.predict(X, groups), self._model_.space
+        rows, _ = self._like_those_of_fit(X, None)
+        if not self._unnamed_ and self.__dict__.get("_labels_of_") != digest_of(rows):
+            raise ValueError(
+                f"X holds other rows than the last fit, and this model has {len(self.groups_)} named groups, such as "
+                f"{shown(self.groups_[0])}. Give the rows of that fit here; predict(X, groups=…) labels others by the "
+                "names of their groups, and transform(X) gives their distances to all centres."
+            )
+        labels, space = self.predict(X) if self._unnamed_ else self.labels_, self._model_.space
         distance = "Euclidean distance to the centre" + ("" if space is None else " in feature space")
         columns = None if space is not None and not space.knows_lengths else rows
         names = column_names(with_columns(X), self)
