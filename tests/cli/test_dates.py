@@ -47,6 +47,16 @@ def test_dates_without_marks_are_dates_in_every_table(kind, here):
     assert found.explain({name: values[1].item() for name, values in dated_table().items()}).label == found.labels[1]
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_columns_of_dates_may_have_any_name(kind):
+    names = {"day": "self", "order": "exprs", "x": "more columns"}
+    table = {names[name]: values for name, values in dated_table().items()}
+    with pytest.warns(DataAdvice, match="column 'self' is read as dates"):
+        found = kfree.cluster(DATED[kind](table), k=2)
+    assert type(found.preparation.encoder.encoders_[0]).__name__ == "Dates"
+    assert found.preparation.columns == list(table)
+
+
 def test_numbers_at_fit_stay_numbers_where_all_look_like_dates_later(here):
     table = pd.DataFrame(dated_table())
     table.loc[0, "day"] = 20041399

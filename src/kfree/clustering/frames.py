@@ -30,10 +30,14 @@ def with_texts(frame: Any) -> Any:
 
 def with_columns(frame: Any, columns: dict[str, NDArray[Any]]) -> Any:
     """The frame with other values in some columns."""
+    # By name: as keywords, columns called like a parameter of a method would be taken for it.
     if container_of(frame) == "pandas":
-        return frame.assign(**columns)
+        frame = frame.copy(deep=False)
+        for name, values in columns.items():
+            frame[name] = values
+        return frame
     if container_of(frame) == "polars":
-        return frame.with_columns(**{name: type(frame[name])(values) for name, values in columns.items()})
+        return frame.with_columns([type(frame[name])(name, values) for name, values in columns.items()])
     from pyarrow import array
 
     for name, values in columns.items():
