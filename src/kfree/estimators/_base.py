@@ -41,8 +41,8 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     A subclass has ``fit``, which ends with ``publish``, and ``_view(X)``, a :class:`kfree.explain.View` of rows. Unless
     it overrides ``outlier_score``, it also has ``_distances(X)``, distances to all clusters block by block, and
-    ``_model_``, whose ``limits(false_alarms)`` are the distances from each cluster beyond which a row is an outlier.
-    It annotates the attributes that ``fit`` sets: ``save`` writes these, and ``load`` checks them by their types.
+    ``_model_``, whose ``spreads`` say beyond which distance from a cluster a row is an outlier. It annotates the
+    attributes that ``fit`` sets: ``save`` writes these, and ``load`` checks them by their types.
     """
 
     n_features_in_: NumberOfColumns
@@ -197,7 +197,7 @@ default="auto"
 
     def _limits(self, false_alarms):
         """The distance from each cluster beyond which a row is an outlier, (k,)."""
-        return self._model_.limits(false_alarms)
+        return self._model_.spreads.limits(false_alarms)
 
     @property
     def _n_features_out(self):

@@ -30,7 +30,7 @@ from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
 from kfree.estimators._stability import stability
 from kfree.explain.advice import advise, spread_over
-from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
+from kfree.explain.spread import outlier_scores_of
 from kfree.models.centres import CentreModel
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.bregman import BREGMAN_OBJECTIVES
@@ -506,7 +506,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
                 own = self._model_.sample.labels[places]
             # Rows far from every cluster say nothing about its shape.
             distances = self._model_.distances(some, self.engine, self.n_threads)
-            near = outlier_scores_of(distances, self._model_.limits(FALSE_ALARMS)) <= 1
+            near = outlier_scores_of(distances, self._model_.spreads.limits()) <= 1
             keep = near if near.any() else np.ones(len(near), dtype=bool)
             some, labels = some[keep], own[keep]
         names = getattr(self, "feature_names_in_", None)

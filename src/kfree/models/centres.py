@@ -77,10 +77,6 @@ class CentreModel:
             raise ValueError("this model does not know how wide its clusters are. Fit it again.")
         return self.sample.spreads()
 
-    def limits(self, false_alarms: float) -> Floats:
-        """The distance from each cluster beyond which a row is an outlier."""
-        return self.spreads.limits(false_alarms)
-
     def opened(self, rows: Any, weight: Floats | None, name: str, n_threads: int | None) -> tuple[MemoryRows, Floats]:
         """Validated rows in the coordinates of the fit, and the centres in those of the rows."""
         frame, centres = self.as_compared

@@ -68,11 +68,6 @@ class EmbeddingModel:
     def is_precomputed(self) -> bool:
         return self.spreads is None
 
-    def limits(self, false_alarms: float) -> Floats:
-        """The distance from each cluster beyond which a row is an outlier."""
-        assert self.spreads is not None  # ``neighbours`` has raised
-        return self.spreads.limits(false_alarms)
-
     def embedded(self, rows: ArrayOrCSR) -> Iterator[tuple[slice, Floats, Floats]]:
         """Places of rows in the embedding, and their largest affinities, block by block."""
         rows = seen(rows, self.frame)

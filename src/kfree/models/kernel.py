@@ -72,10 +72,6 @@ class KernelModel:
         """Whether kernel values of far rows vanish."""
         return isinstance(self.kernel.name, str) and self.kernel.name in _FADING
 
-    def limits(self, false_alarms: float) -> Floats:
-        """The distance from each cluster beyond which a row is an outlier."""
-        return self.spreads.limits(false_alarms)
-
     def labels(self, rows: ArrayOrCSR) -> tuple[Labels, Floats]:
         """The nearest centre of each row, and its largest kernel value with a row of the fit."""
         labels, largest = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])

@@ -73,10 +73,6 @@ class PosteriorModel:
         ok = ok and is_gaussian == (self.frame is not None and self.covariances is not None)
         require(ok, "model", f"has parts that are not those of a {self.kind} model")
 
-    def limits(self, false_alarms: float) -> Floats:
-        """The distance from each cluster beyond which a row is an outlier."""
-        return self.spreads.limits(false_alarms)
-
     def labels(self, data: BayesianRows, name: str, n_threads: int | None) -> Labels:
         """The label under which each row is most likely on average over the posterior."""
         rows = data.open(name, "brute", n_threads)
