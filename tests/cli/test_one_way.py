@@ -250,6 +250,21 @@ def test_columns_of_pandas_may_be_called_by_numbers(rng):
     np.testing.assert_array_equal(made.predict(pd.DataFrame(X)), made.labels)
 
 
+@pytest.mark.filterwarnings("ignore:DPMeans chose:UserWarning")
+@pytest.mark.parametrize("model", ["round", "auto"])
+def test_identifiers_are_told_once(model, rng, here, capsys):
+    frame = pd.DataFrame({"id": np.arange(60), "x": rng.normal(size=60) + 20 * (np.arange(60) % 2)})
+    frame.to_csv("t.csv", index=False)
+    for table in (frame, "t.csv"):
+        made = kfree.cluster(table, prepare="none", model=model)
+        (said,) = (remark for remark in made.remarks if "whole number in" in remark)
+        assert "column(s) 'id' hold a different whole number in nearly every row" in said
+    facts = told(["cluster", "t.csv", "--no-encode", "--model", model], capsys)
+    assert len(facts["remarks"]) == len(made.remarks)
+    of_array = kfree.cluster(frame.to_numpy(), model="round").remarks  # which has no columns by name
+    assert any("column 0 has another whole number in every row" in remark for remark in of_array)
+
+
 def test_parameters_that_contradict_each_other(people):
     for parameters, said in [
         ({"k": 2, "lam": 3.0}, "k and lam both set"),

@@ -20,7 +20,7 @@ from kfree.core.warning import GivenAgain
 from kfree.estimators.auto_cluster import AutoCluster
 from kfree.estimators.dp_means import DPMeans
 from kfree.estimators.lambda_path import lambda_path
-from kfree.explain.advice import with_column_names
+from kfree.explain.advice import IDENTIFIERS, with_column_names
 from kfree.explain.certainty import in_words, in_words_of_path
 from kfree.explain.summary import summarize
 from kfree.explain.table import Summary
@@ -98,7 +98,9 @@ def clustered(
 
 def _fit(estimator: Any, rows: TableRows, sample_weight: ArrayLike | None) -> None:
     """Fit, with warnings that know columns by their names."""
-    with GivenAgain(lambda text: with_column_names(text, rows.feature_names)):
+    with GivenAgain(lambda text: with_column_names(text, rows.feature_names)), warnings.catch_warnings():
+        if rows.preparation is not None:  # which has named such columns
+            warnings.filterwarnings("ignore", message=f".* has {IDENTIFIERS}")
         try:
             estimator.fit(rows.rows, sample_weight=sample_weight)
         except ValueError as error:

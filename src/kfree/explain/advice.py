@@ -32,6 +32,8 @@ _COMMON_SCALE = "Bring them to a common scale, for example with kfree.TableEncod
 _FAR_VALUES = "A few far values make columns so wide: transform these, or leave such rows out."
 _ENCODE = "Encode such columns with kfree.TableEncoder()"
 _WEIGH_LESS = "Leave such columns out, or give them less weight"
+# What is said of columns like identifiers; who has said so of the columns of a table leaves it out.
+IDENTIFIERS = "another whole number in every row"
 
 
 def spread_over(n_rows: int) -> NDArray[np.int64]:
@@ -147,7 +149,7 @@ def row_numbers(rows: Floats, named: list[str]) -> list[str]:
     found = [j for j in whole if _n_distinct(rows[:, j]) == n_rows and _evenly_spread(rows[:, j])]
     if not found:
         return []
-    return [f"{_some(found, named)} has another whole number in every row, as row numbers and identifiers do. Drop it."]
+    return [f"{_some(found, named)} has {IDENTIFIERS}, as row numbers and identifiers do. Drop it."]
 
 
 def lattices(rows: Floats, named: list[str], labels: Labels) -> list[str]:
