@@ -49,6 +49,17 @@ def warn_penalty_rose(max_clusters: int | None, given: float, lam: float) -> Non
     )
 
 
+def warn_cut_short(estimator: str, limit: str, value: Any) -> None:
+    """Say that a search ended at the parameter ``limit``, before no move lowered its cost."""
+    from sklearn.exceptions import ConvergenceWarning  # readers of files warn too, and need no scikit-learn
+
+    warn(
+        f"{estimator} did not converge within {limit}={value}; the clustering is valid but a longer search may improve "
+        f"it. Raise {limit}.",
+        ConvergenceWarning,
+    )
+
+
 def warn_full(estimator: Any, what: str) -> None:
     """Say that a search ended with as many clusters as are allowed, if it did."""
     most = estimator.max_clusters

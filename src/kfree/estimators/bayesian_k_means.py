@@ -6,7 +6,6 @@ from typing import Annotated, Any, Self
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import DensityMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.fields import (
@@ -22,7 +21,7 @@ from kfree.core.fields import (
 from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
 from kfree.core.marks import OPTIONAL, Shape
 from kfree.core.stats import Floats
-from kfree.core.warning import warn, warn_full
+from kfree.core.warning import warn_cut_short, warn_full
 from kfree.estimators import _by_posterior
 from kfree.estimators._base import ClusterEstimator, publish
 from kfree.estimators._keywords import keyword_only
@@ -320,11 +319,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
     def _found(self, data, engine, objective, descent):
         """The fitted attributes by name."""
         if descent.stop_reason == "max_iter":
-            warn(
-                f"BayesianKMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
-                "more of them may improve it. Raise max_iter.",
-                ConvergenceWarning,
-            )
+            warn_cut_short("BayesianKMeans", "max_iter", self.max_iter)
         state, found = descent.state, engine.labels(descent.state.assignment)
         order = published_order(self.label_order, found, state.stats.n)
         stats, rank = state.stats.take(order), ranks(order)

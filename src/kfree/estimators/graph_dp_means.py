@@ -5,7 +5,6 @@ from typing import Annotated, Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.fields import Count, History, Number, NumberOfClusters, PerCluster
@@ -13,7 +12,7 @@ from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
 from kfree.core.marks import AtLeast, Below, OneOf, Shape
 from kfree.core.sparse import require_structure
 from kfree.core.stats import Floats, Labels
-from kfree.core.warning import warn
+from kfree.core.warning import warn_cut_short
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._base import ClusterEstimator, publish
 from kfree.estimators._keywords import keyword_only
@@ -308,7 +307,8 @@ class GraphDPMeans(ClusterEstimator):
         if descent is not None:
             labels += len(linked)  # nodes without links follow all clusters of the search
             labels[linked] = descent.state.labels
-            _warn_of_limit(descent, self.max_iter)
+            if descent.stop_reason == "max_iter":
+                warn_cut_short("GraphDPMeans", "max_iter", self.max_iter)
         labels = in_order_of_first(labels)
         labels = ranks(published_order(self.label_order, labels, np.bincount(labels)))[labels]
         objective, clusters = CUTS[self.cut](lam), CutStats.of(adjacency, labels)
@@ -337,15 +337,6 @@ class GraphDPMeans(ClusterEstimator):
     def _restored(self):
         """What is not saved."""
         self._clusters_ = CutStats.of(self.adjacency_, self.labels_)
-
-
-def _warn_of_limit(descent, max_iter):
-    if descent.stop_reason == "max_iter":
-        warn(
-            f"GraphDPMeans did not converge within max_iter={max_iter} moves; the clustering is valid but "
-            "more of them may improve it. Raise max_iter.",
-            ConvergenceWarning,
-        )
 
 
 def _are_equal(a, b):

@@ -9,11 +9,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats
-from kfree.core.warning import warn
+from kfree.core.warning import warn, warn_cut_short
 from kfree.engines.contract import MemoryRows, Rows, VisitingOrder
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.exact_number import around, crossing, with_exactly
@@ -276,11 +275,7 @@ class PenalisedSearch:
         limit = descent.stop_reason
         # Random splits come last; a time limit reached during them is no failure.
         if limit == "max_iter" or (limit == "time_budget" and not descent.reached_last):
-            warn(
-                f"{self.estimator} did not converge within {limit}={getattr(self, limit)}; the clustering is "
-                f"valid but a longer search may improve it. Raise {limit}.",
-                ConvergenceWarning,
-            )
+            warn_cut_short(self.estimator, limit, getattr(self, limit))
         if descent.state.was_full:
             warn(
                 f"max_clusters={self.max_clusters} was reached; more clusters would lower the cost at "

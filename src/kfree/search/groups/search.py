@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.warning import warn
+from kfree.core.warning import warn, warn_cut_short
 from kfree.engines.local.grouped import GroupedRows
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.exact_number import around, with_exactly
@@ -139,11 +138,7 @@ class SharedSearch:
     ) -> Result:
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         if descent.stop_reason == "max_iter":
-            warn(
-                f"HardHDP did not converge within max_iter={self.max_iter} iterations; the clustering is valid but "
-                "more of them may improve it. Raise max_iter.",
-                ConvergenceWarning,
-            )
+            warn_cut_short("HardHDP", "max_iter", self.max_iter)
         state = at_rest(descent.state, rows, objective)
         if state.cost < descent.cost_history[-1]:
             descent.cost_history.append(state.cost)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from kfree.core.warning import warn
+from kfree.core.warning import warn, warn_cut_short
 from kfree.engines.contract import MemoryRows
 from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, Parents, sq_gaps
 from kfree.search.centres.state import State
@@ -101,11 +100,7 @@ class NestedSearch:
         """The result for publication, and a warning where the search was cut short."""
         reason = monitor.stop_reason(descent, self.finest.max_iter)
         if reason == "max_iter":
-            warn(
-                f"{self.finest.estimator} did not converge within max_iter={self.finest.max_iter}; the clustering is "
-                "valid but a longer search may improve it. Raise max_iter.",
-                ConvergenceWarning,
-            )
+            warn_cut_short(self.finest.estimator, "max_iter", self.finest.max_iter)
         told = Descent(_flat_state(descent.state), descent.cost_history, descent.n_iter, descent.converged)
         told.stop_reason = reason
         flat = replace(found, state=told.state, descent=told)
