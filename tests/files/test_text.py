@@ -14,7 +14,7 @@ import pytest
 from kfree import open_rows
 from kfree.exceptions import DataAdvice
 from kfree.files.dialect import TextOptions, found_dialect
-from kfree.files.records import EndlessCellError, record_blocks, split_records
+from kfree.files.records import EndlessCellError, cells_of, record_blocks, split_records
 from kfree.files.table import open_table
 
 
@@ -135,6 +135,10 @@ BAD = {
         'a,b\n1,2\n3,"4\n' + "5,6\n" * 10,
         r"line 3: a quoted cell begins here or below, and has no",
     ),
+    "a long quote without end": (
+        'a,b\n1,2\n3,"4\n' + "5,6\n" * 100_000,
+        r"line 3: a quoted cell begins here or below, and has no",
+    ),
     "a quote too many twice": (
         'a,b\n1,2\n3," x\n' + "5,6\n" * 10 + '7," y\n8,9\n',
         r"row 2 \(line 3\): a quoted cell begins here, and has text after its last quote, in line 14",
@@ -192,6 +196,22 @@ def test_records_are_those_of_the_csv_module_wherever_blocks_end():
     assert len(whole) > 3000
     for text, records in whole:
         assert [record.decode() for record in records] == records_by_csv(text)
+
+
+def test_cells_are_those_of_the_csv_module():
+    rng, n_compared = random.Random(2), 0
+    for _, records in (random_records(rng, 'ab,,"" ;\n\r') for _ in range(5000)):
+        for record in records or ():
+            assert cells_of(record, ",") == next(csv.reader(io.StringIO(record.decode(), newline="")))
+            n_compared += b'"' in record
+    assert n_compared > 2000
+
+
+def test_cells_may_be_long_wherever_they_stand(tmp_path):
+    long = "x" * 200_000
+    (tmp_path / "t.csv").write_text(f'a,b,c\n1,{long},"{long}"\n2,y,z\n')
+    table, _ = open_table(str(tmp_path / "t.csv"))
+    assert table.read(["b", "c"]).to_pylist() == [{"b": long, "c": long}, {"b": "y", "c": "z"}]
 
 
 def test_as_many_records_are_found_as_pyarrow_parses():

@@ -13,9 +13,9 @@ from kfree.files.dialect import found_dialect
 from kfree.files.formats import as_numbers
 from kfree.files.numbers import MISSING, is_number
 from kfree.files.places import arrow, opened
-from kfree.files.records import record_blocks, split_records
+from kfree.files.records import cells_of, record_blocks, split_records
 from kfree.files.table import naming
-from kfree.files.text import TextTable, cells_of, column_names, require_distinct
+from kfree.files.text import TextTable, column_names, require_distinct
 
 # The dialect of a stream is inferred from this many lines.
 _FIRST_LINES = 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.files.header import holds_names
 from kfree.files.numbers import is_gap, is_in_thousands, is_number
+from kfree.files.records import cells_of, split_records
 
 DELIMITERS = [",", ";", "\t", "|", " "]
 # Decimal marks, and further marks between thousands.
@@ -101,10 +101,7 @@ def found_dialect(name: str, sample: bytes, whole: bool, options: TextOptions) -
             "table. Remove this line."
         )
     delimiter = options.delimiter or found_delimiter(lines)
-    try:
-        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
-    except csv.Error as error:
-        raise ValueError(f"{name} cannot be read as a table: {error}. Does a quoted cell have no end?") from None
+    rows = _rows(lines, delimiter)
     columns = _columns_of_numbers(rows)
     shows_point = any(_shows_decimal(cells, ".") for _, cells in columns)
     decimal = options.decimal or _found_decimal(name, delimiter, columns, shows_point, options)
@@ -152,10 +149,7 @@ def found_delimiter(lines: Sequence[str]) -> str:
     """The delimiter that cuts all records into equally many cells, numbers for preference; a comma if none does."""
     best, chosen = (0.9, 0.0, 1), ","
     for delimiter in DELIMITERS:
-        try:
-            rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
-        except csv.Error:  # a cell without end, which another delimiter would cut
-            continue
+        rows = _rows(lines, delimiter)
         width, n_alike = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
         if width < 2:
             continue
@@ -167,6 +161,11 @@ def found_delimiter(lines: Sequence[str]) -> str:
         if merit > best and (delimiter != " " or merit[0] == 1.0):
             best, chosen = merit, delimiter
     return chosen
+
+
+def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    """The cells of the records of some lines."""
+    return [cells_of(record, delimiter) for record in split_records("".join(lines).encode(), delimiter)]
 
 
 def _header(name: str, rows: Sequence[Sequence[str]], decimal: str, options: TextOptions) -> bool:

@@ -54,6 +54,25 @@ def record_places(block: bytes, delimiter: str) -> Iterator[tuple[int, int]]:
     return (line.span() for line in _LINE.finditer(block))
 
 
+def cells_of(record: bytes, delimiter: str) -> list[str]:
+    """The cells of a record. They may be of any length; the reader of Python's library has a limit."""
+    if b'"' not in record:
+        return record.decode().split(delimiter) if record else []
+    glue, begin, cells = delimiter.encode(), 0, []
+    for hidden in _quoted(delimiter).sub(lambda cell: b"x" * len(cell[0]), record).split(glue):
+        cells.append(_content(record[begin : begin + len(hidden)], delimiter).decode())
+        begin += len(hidden) + len(glue)
+    return cells
+
+
+def _content(cell: bytes, delimiter: str) -> bytes:
+    """What a cell holds: without the quotes around it, and with those in it once."""
+    found = _quoted(delimiter).match(cell)
+    if found is None:
+        return cell
+    return found[0][1 : len(found[0]) - len(found[1])].replace(b'""', b'"') + cell[found.end() :]
+
+
 def misquoted(block: bytes, delimiter: str, n_records: int) -> int | None:
     """Where a quoted cell of several lines begins that has text after its last quote; None if there is none.
 

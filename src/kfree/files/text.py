@@ -7,9 +7,7 @@ records that were parsed are those that :mod:`kfree.files.records` cut.
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
-import io
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,7 +24,7 @@ from kfree.files.cells import ONLY_MARKS, Guess, converted, form_of
 from kfree.files.dialect import FALLBACK_ENCODING, Dialect, TextOptions, found_dialect, not_encoded
 from kfree.files.numbers import MISSING, any_match
 from kfree.files.places import arrow, opened, stamp
-from kfree.files.records import EndlessCellError, misquoted, record_blocks, record_places, split_records
+from kfree.files.records import EndlessCellError, cells_of, misquoted, record_blocks, record_places, split_records
 
 # Bytes that show the dialect, and bytes that are read at a time.
 _SAMPLE, _BLOCK = 1 << 20, 1 << 18
@@ -230,11 +228,6 @@ def read_text(table: TextTable, columns: Sequence[str], begin: int, end: int) ->
             return
 
 
-def cells_of(record: bytes, delimiter: str) -> list[str]:
-    """The cells of a record."""
-    return next(csv.reader(io.StringIO(record.decode(), newline=""), delimiter=delimiter), [])
-
-
 def _common(a: Any, b: Any) -> Any:
     """The type of a column whose blocks have these types: text where nothing else holds both."""
     types = arrow("types")
@@ -318,10 +311,7 @@ def _diagnosed(table: TextTable, n_before: int, block: bytes, error: Exception) 
     """What is wrong with a block, in terms of rows; the file is read again to count lines."""
     name, width, delimiter = printable(table.path), len(table.names), table.dialect.delimiter
     for number, record in enumerate(split_records(block, delimiter), start=n_before + 1):
-        try:
-            n_cells = len(cells_of(record, delimiter))
-        except csv.Error as fault:
-            return ValueError(f"{name}, row {number}, cannot be read: {fault}.")
+        n_cells = len(cells_of(record, delimiter))
         if n_cells != width:
             line = _line_of(table, number)
             return ValueError(
