@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from kfree.core.equal_rows import distinct
 from kfree.core.fields import Count, NumberOfClusters, PerCluster, RowLabels
 from kfree.core.marks import OPTIONAL, Below, OneOf, Shape, require
 from kfree.core.printing import columns_in_words
@@ -31,7 +32,6 @@ from kfree.exceptions import DataAdvice
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.native.threads import one_blas_thread
 from kfree.search.judge.choose import FEWEST_ROWS
-from kfree.search.judge.rows import distinct
 from kfree.search.judge.stability import interval_of, is_sure, jaccard
 from kfree.search.span import first_of_equal
 from kfree.validation.frames import require_columns_of_fit

@@ -5,9 +5,10 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
+from kfree.core.equal_rows import distinct
 from kfree.search.judge.k_means import cuts_of, lloyd, means, ward_tree
 from kfree.search.judge.links import neighbours
-from kfree.search.judge.rows import Whitening, distinct, dithered, has_few_points
+from kfree.search.judge.rows import Whitening, dithered, has_few_points
 from kfree.search.judge.silhouette import HeldOut, silhouette
 from kfree.search.judge.spectrum import leading_vectors, spectral_clusterings
 

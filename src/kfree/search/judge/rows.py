@@ -7,19 +7,16 @@ from typing import Annotated
 
 import numpy as np
 
+from kfree.core.equal_rows import COPIES, share_equal
 from kfree.core.lattice import Gaps, gaps_beside, noise_in_gaps
 from kfree.core.marks import FINITE, Shape
 from kfree.core.one_hot import one_hot_groups, spread_over_cells
-from kfree.core.stats import Floats, Index, Used
+from kfree.core.stats import Floats, Index
 from kfree.search.judge.links import n_links
 from kfree.search.judge.surrogates import principal
 
-# A column takes few values if each of these is shared by so many rows on average.
-_COPIES = 5
 # A step is filled with noise that varies less than the column, in standard deviations of which it has so many.
 _WIDEST_STEP = np.sqrt(12.0)
-# Rows are copies if at most this share of them are distinct, and equal pairs so many times as frequent as by chance.
-_MOST_DISTINCT, _BEYOND_CHANCE = 0.9, 3
 # Share of the mean variance that is added to each principal component's variance before it is divided by it.
 _RIDGE = 0.01
 # Principal components with less than this share of the largest variance are rounding errors.
@@ -52,7 +49,7 @@ def _gaps_of_columns(rows: Floats, groups: list[Index]) -> dict[int, Gaps]:
     fine = {int(j): gaps_beside(rows[:, j]) for j in alone}
     coarse = {j: _coarse_gaps(rows[:, j]) for j, gaps in fine.items() if gaps is None}
     filled = [j for j, gaps in coarse.items() if gaps is not None]
-    agree = np.prod([_share_equal(np.unique(rows[:, j], return_counts=True)[1]) for j in filled])
+    agree = np.prod([share_equal(np.unique(rows[:, j], return_counts=True)[1]) for j in filled])
     are_islands = len(filled) < len(alone) and agree * len(rows) >= n_links(len(rows))
     found = fine | coarse if are_islands else fine
     return {j: gaps for j, gaps in found.items() if gaps is not None}
@@ -64,32 +61,7 @@ def _coarse_gaps(column: Floats) -> Gaps | None:
     if len(values) != 2:
         return gaps_beside(column, _WIDEST_STEP)
     gap = np.full(len(column), values[1] - values[0])
-    return (gap, gap) if counts.min() >= _COPIES and gap[0] < _WIDEST_STEP * column.std() else None
-
-
-def distinct(rows: Floats) -> Used:
-    """Which rows count: the first of copies.
-
-    Rows are copies if some column has a value of its own for each distinct row, or if many more of them are equal than
-    columns with so many values would make equal by chance. Otherwise they have equal answers.
-    """
-    first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)[1:]
-    by_column = [np.unique(column, return_counts=True)[1] for column in rows.T]
-    most_values = max(len(values) for values in by_column)
-    tells_apart = most_values == len(first) and (rows.shape[1] > 1 or most_values * _COPIES > len(rows))
-    beyond_chance = _share_equal(counts) > _BEYOND_CHANCE * np.prod([_share_equal(values) for values in by_column])
-    many = len(first) <= _MOST_DISTINCT * len(rows) and most_values * _COPIES > len(first)
-    if not (tells_apart or (many and beyond_chance)):
-        return np.ones(len(rows), dtype=bool)
-    counted = np.zeros(len(rows), dtype=bool)
-    counted[first] = True
-    return counted
-
-
-def _share_equal(counts: Index) -> float:
-    """The share of pairs that are equal, by how often each value is there."""
-    n = int(counts.sum())
-    return float((counts * (counts - 1.0)).sum() / max(n * (n - 1), 1))
+    return (gap, gap) if counts.min() >= COPIES and gap[0] < _WIDEST_STEP * column.std() else None
 
 
 def has_few_points(rows: Floats) -> bool:
@@ -97,14 +69,14 @@ def has_few_points(rows: Floats) -> bool:
 
     Each point is an island of the neighbour graph then, and links say nothing.
     """
-    if len(np.unique(rows, axis=0)) * _COPIES > len(rows):
+    if len(np.unique(rows, axis=0)) * COPIES > len(rows):
         return False
     return not _gaps_of_columns(rows, one_hot_groups(rows))
 
 
 def has_steps(rows: Floats) -> bool:
     """Whether some column takes few values, as zeros and ones do; in dithered rows, those that were not spread."""
-    return any(len(np.unique(column)) * _COPIES <= len(rows) for column in rows.T)
+    return any(len(np.unique(column)) * COPIES <= len(rows) for column in rows.T)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from kfree.core.equal_rows import distinct
 from kfree.core.frame import Frame
 from kfree.core.lattice import columns_of_few, gaps_beside, lattice_steps, noise_in_gaps
 from kfree.core.one_hot import one_hot_groups, spread_over_cells
@@ -25,7 +26,6 @@ from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_local
-from kfree.search.judge.rows import distinct
 
 # Rows per value that a lattice has, and how far from it rounding takes a value, in steps; from a circle, in radii.
 _ROWS_PER_VALUE, _ROUNDING = 5, 1e-6
