@@ -41,9 +41,10 @@ def dithered(rows: Floats, rng: np.random.Generator) -> Floats:
 def _gaps_of_columns(rows: Floats, groups: list[Index]) -> dict[int, Gaps]:
     """The gaps that noise fills, by column; ``groups`` are the columns of categories.
 
-    Coarse columns, such as yes and no or the number of children, are filled if as many rows agree in all of them by
-    chance as a row has neighbours, so that those that agree are an island. With more coarse columns rows that agree are
-    alike, and with no others they are what clusters are made of.
+    Coarse columns have few values that lie far apart, such as yes and no or the number of children. They are dithered
+    only if chance alone makes at least m rows agree in all of them (m: neighbours per row), because such groups would
+    look like clusters. With many coarse columns agreement is not chance; if all columns are coarse, their values are
+    the clusters.
     """
     alone = np.setdiff1d(np.flatnonzero(np.ptp(rows, axis=0) > 0), np.concatenate([np.arange(0), *groups]))
     fine = {int(j): gaps_beside(rows[:, j]) for j in alone}
