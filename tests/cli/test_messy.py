@@ -5,6 +5,7 @@ import re
 import shlex
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import kfree
@@ -250,6 +251,22 @@ def test_columns_that_number_the_rows_are_left_out(here, rng, capsys):
     assert told(["cluster", "some.csv"], capsys)["columns"] == ["stock", "a", "b"]
     assert told(["cluster", "t.csv", "--columns", "no,a"], capsys)["columns"] == ["no", "a"]
     assert told(["cluster", "t.csv", "--no-encode", "--lam", "9"], capsys)["columns"][:2] == ["column 1", "no"]
+
+
+def test_whole_numbers_number_rows_whatever_their_type(here, rng):
+    x = rng.normal(size=60) + 30 * (np.arange(60) % 2)
+    frame = pd.DataFrame(
+        {"step": np.arange(60.0), "code": 2.0 * rng.permutation(60), "half": np.arange(60) / 2, "x": x}
+    )
+    frame.to_csv("t.csv", index=False)
+    frame.to_parquet("t.parquet")
+    frame.astype({"step": "float32", "code": object}).to_parquet("other.parquet")
+    for table in (frame, frame.astype({"step": int, "code": object}), "t.csv", "t.parquet", "other.parquet"):
+        made = kfree.cluster(table, k=2)
+        assert made.preparation.columns == ["code", "half", "x"]
+        assert made.remarks[0] == "left out 1 column(s) that number the rows: 'step' (columns=[…] uses them)"
+        (like_identifiers,) = (remark for remark in made.remarks if "like identifiers" in remark)
+        assert "column(s) 'code' hold" in like_identifiers
 
 
 def test_tomorrows_file_is_read_as_the_file_of_the_fit_was(here, capsys):

@@ -143,7 +143,7 @@ def without_row_numbers(table: Any, columns: list[str], options: ColumnOptions, 
     named = {*(options.columns or ()), *(options.categories or ()), *(options.weights or ())}
     if options.prepare == "none" or table.n_rows < _FEWEST_TO_IDENTIFY:
         return columns
-    counts = row_numbers(table, [name for name in columns if name not in named and table.is_whole(name)])
+    counts = row_numbers(table, table.whole([name for name in columns if name not in named]))
     if not counts or len(counts) == len(columns):
         return columns
     say(f"left out {len(counts)} column(s) that number the rows: {quoted(counts)} (columns=[…] uses them)")
@@ -209,7 +209,7 @@ def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], is_encoded: bo
             f"warning: column(s) {quoted(codes)} hold whole numbers with leading zeros, like codes, and are compared "
             f"by size; leave them out with drop={codes}" + (f", or give {encode}categories={few}" if few else "")
         )
-    whole = [name for name in known if table.is_whole(name)] if len(X) >= _FEWEST_TO_IDENTIFY else []
+    whole = table.whole(known) if len(X) >= _FEWEST_TO_IDENTIFY else []
     alike = [name for name in whole if len(np.unique(X[:, place[name]])) >= _NEARLY_ALL * len(X)]
     if alike:
         say(

@@ -45,7 +45,7 @@ from kfree.files.table import (
 from kfree.validation.frames import in_chunks, require_computed, require_distinct_names
 
 _BATCH_ROWS = 65536
-# Rows that show of most columns of numbers that they hold no dates.
+# Rows that show of most columns of numbers that they hold no dates, or no whole numbers only.
 _HEAD_ROWS = 1000
 _DATES = ColumnType("timestamp[s]")
 # Names of columns of row numbers, such as pandas and R write them.
@@ -111,10 +111,9 @@ class FrameTable:
     def is_number(self, name: str) -> bool:
         return numbers_in(self._frame, name) is not None
 
-    def is_whole(self, name: str) -> bool:
-        """Whether a column holds whole numbers."""
-        x = numbers_in(self._frame, name)
-        return x is not None and bool((np.isnan(x) | (x == np.rint(x))).all())
+    def whole(self, names: Sequence[str]) -> list[str]:
+        """Those of some columns that hold whole numbers, whatever their type, as in files."""
+        return [name for name in names if (x := numbers_in(self._frame, name)) is not None and _are_whole(x)]
 
     def word(self, name: str) -> str:
         """What a column holds that is not numbers."""
@@ -180,10 +179,9 @@ class FilesTable:
 
     def _with_dates_in(self, names: list[str], n_rows: int) -> list[str]:
         """Those of some columns of numbers that hold nothing but dates in the first rows."""
-        columns, count = [self.columns[name] for name in names], dict.fromkeys(names, 0)
-        size = max(1, min(_BATCH_ROWS, BATCH_BYTES // (8 * max(1, len(names)))))
-        for batch in self.files.batches(columns, 0, n_rows, size) if names else ():
-            for name, values in zip(names, batch.columns, strict=True):
+        count = dict.fromkeys(names, 0)
+        for batch in self._first(names, n_rows) if names else ():
+            for name, values in batch.items():
                 dates = dates_of(as_numbers(values)) if name in count else None
                 if dates is None:
                     count.pop(name, None)
@@ -235,8 +233,23 @@ class FilesTable:
     def is_number(self, name: str) -> bool:
         return self.type(name).numpy is not None
 
-    def is_whole(self, name: str) -> bool:
-        return self.type(name).is_whole
+    def whole(self, names: Sequence[str]) -> list[str]:
+        """Those of some columns that hold whole numbers, whatever their type, as in frames."""
+        left = [name for name in names if self.is_number(name)]
+        for n_rows in (min(self.n_rows, _HEAD_ROWS), self.n_rows):
+            unsure = [name for name in left if np.dtype(self.type(name).numpy).kind == "f"]
+            others = self._with_fractions(unsure, n_rows)
+            left = [name for name in left if name not in others]
+        return left
+
+    def _with_fractions(self, names: list[str], n_rows: int) -> set[str]:
+        """Those of some columns of numbers that hold others than whole numbers in the first rows."""
+        left = list(names)
+        for batch in self._first(names, n_rows) if names else ():
+            left = [name for name in left if _are_whole(as_numbers(batch[name]))]
+            if not left:
+                break
+        return {*names} - {*left}
 
     def word(self, name: str) -> str:
         return self.type(name).word
@@ -255,8 +268,12 @@ class FilesTable:
 
     def batches(self, names: list[str], size: int = _BATCH_ROWS) -> Iterator[dict[str, Any]]:
         """Some columns a few rows at a time, as dicts of arrays."""
-        columns = [self.columns[name] for name in names]
-        for batch in self.files.batches(columns, 0, self.n_rows, size):
+        return self._first(names, self.n_rows, size)
+
+    def _first(self, names: list[str], n_rows: int, size: int | None = None) -> Iterator[dict[str, Any]]:
+        """The same of the first rows; without a ``size``, some megabytes at a time."""
+        size = size or max(1, min(_BATCH_ROWS, BATCH_BYTES // (8 * len(names))))
+        for batch in self.files.batches([self.columns[name] for name in names], 0, n_rows, size):
             yield dict(zip(names, batch.columns, strict=True))
 
     def matrix(self, names: list[str]) -> NDArray[Any]:
@@ -267,6 +284,11 @@ class FilesTable:
 
     def values(self, name: str) -> NDArray[Any]:
         return values_of(self.read([name]), name)
+
+
+def _are_whole(x: NDArray[Any]) -> bool:
+    """Whether all numbers that are not missing are whole."""
+    return bool((np.isnan(x) | (x == np.rint(x))).all())
 
 
 def _dates_in(numbers: Floats | None) -> NDArray[np.datetime64] | None:

@@ -51,10 +51,6 @@ class ColumnType:
     word: str
     numpy: str | None = None
 
-    @property
-    def is_whole(self) -> bool:
-        return self.numpy is not None and np.dtype(self.numpy).kind in "iu"
-
 
 @dataclass(frozen=True)
 class Description:
