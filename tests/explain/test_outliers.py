@@ -305,6 +305,10 @@ def test_noise_is_left_out(name, make, rng):
     assert "30 of them in no cluster" in str(summary)
 
 
+# Why a search that is not stopped has ended.
+CONVERGED = SimpleNamespace(stop_reason="converged")
+
+
 def test_noise_warns_of_the_last_search_alone(rng):
     calls = []
 
@@ -314,7 +318,8 @@ def test_noise_warns_of_the_last_search_alone(rng):
         calls.append(weight)
         warnings.warn(f"search {len(calls)}", UserWarning, stacklevel=1)
         labels = np.zeros(len(rows), dtype=np.int32)
-        return SimpleNamespace(labels=labels, distances=lambda: [(slice(None), np.abs(rows))])
+        distances = [(slice(None), np.abs(rows))]
+        return SimpleNamespace(labels=labels, distances=lambda: distances, path=None, descent=CONVERGED)
 
     with pytest.warns(UserWarning, match="search") as told:
         left_out = without_noise(0.04, len(rows), None, search)[1]
@@ -330,7 +335,8 @@ def test_noise_warns_if_many_rows_to_leave_out_still_change(n_taking_turns):
 
     def search(weight):
         searches.append(weight)
-        return SimpleNamespace(labels=np.zeros(100, dtype=np.int32), distances=distances)
+        labels = np.zeros(100, dtype=np.int32)
+        return SimpleNamespace(labels=labels, distances=distances, path=None, descent=CONVERGED)
 
     def distances():
         first = 90 - n_taking_turns * (len(searches) % 2)
@@ -371,7 +377,9 @@ def test_noise_lets_a_sure_path_replace_a_doubtful_one(first, anew, expected):
 
     def found(sure, name):
         labels, path = np.zeros(len(rows), dtype=np.int32), path_that_is(sure)
-        return SimpleNamespace(labels=labels, distances=lambda: [(slice(None), np.abs(rows))], path=path, name=name)
+        distances = [(slice(None), np.abs(rows))]
+        more = {"path": path, "name": name, "descent": CONVERGED}
+        return SimpleNamespace(labels=labels, distances=lambda: distances, **more)
 
     def search(weight):
         return found(first, "first") if weight is None else found(anew, "anew")

@@ -10,6 +10,7 @@ from html import escape
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from kfree import (
@@ -103,6 +104,37 @@ def test_an_interrupt_keeps_what_was_found(name, data, after_each_move):
     if hasattr(model, "predict") and name != "BayesianKMeans":
         np.testing.assert_array_equal(model.predict(data["rows"]), model.labels_)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("model", [DPMeans(lam=300.0, noise=0.1), KMeans(12, noise=0.1, random_state=0)])
+def test_a_fit_with_noise_that_is_stopped_keeps_the_last_finished_search(model, rng, monkeypatch):
+    """It went on with further searches, each of which began anew and ended at once."""
+    centres = np.repeat(rng.uniform(-100, 100, size=(5, 2)), 9, axis=0)
+    X = np.vstack([centres + rng.normal(size=centres.shape), rng.uniform(-300, 300, size=(5, 2))])
+    costs, stop_after = [], [0]
+
+    class Stopping(_monitoring.Monitor):
+        def report(self, descent):
+            if descent.n_iter == 2:
+                costs.append([])
+            costs[-1].append((descent.cost_history[-1], descent.state.n_clusters))
+            super().report(descent)
+            self.stopped_by = "callback" if sum(map(len, costs)) == stop_after[0] else self.stopped_by
+
+    monkeypatch.setattr(_monitoring, "Monitor", Stopping)
+    finished = clone(model).fit(X)
+    searches = [list(one) for one in costs]
+    assert len(searches) > 1
+    assert finished.stop_reason_ == "converged"
+    for number, moves in enumerate(searches):
+        for place in {1, len(moves) - 1} - {0, len(moves)}:
+            costs.clear()
+            stop_after[0] = sum(map(len, searches[:number])) + place
+            stopped = clone(model).fit(X)
+            kept = moves[place - 1] if number == 0 else searches[number - 1][-1]
+            assert (stopped.cost_history_[-1], stopped.n_clusters_) == kept
+            assert (stopped.stop_reason_, stopped.converged_) == ("callback", False)
+            assert np.count_nonzero(stopped.labels_ == -1) == (5 if number > 1 else 0)
 
 
 UNWATCHED = {

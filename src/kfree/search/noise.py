@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +18,8 @@ from kfree.search.result import Result
 _ROUNDS = 10
 # Warn if a larger share of the rows to leave out changed in the last round; a few rows at the edge often take turns.
 _FEW_CHANGES = 0.1
+# Why searches end before they have found what they would.
+_STOPPED = ("interrupt", "callback")
 
 # From weights, None where all rows count once, to what a search finds.
 Search = Callable[[Floats | None], Result]
@@ -33,27 +36,21 @@ def without_noise(
     same rows twice. Rounds after the first use the search that ``again`` makes of the first result, so that the number
     of clusters stays as all rows have decided; unless that is doubtful, and without these rows it is sure. Warnings are
     those of the search whose result is returned, since others still hold rows that are left out.
+
+    Where a round is stopped, the result is that of the last finished one, or what the first has found.
     """
     if noise == 0:
         return search(weight), None
     given = np.ones(n_rows) if weight is None else weight
-    left_out = np.zeros(n_rows, dtype=bool)
     n_out = int(noise * np.count_nonzero(given > 0))
-    found, told = _searched(search, weight)
-    further = search if again is None else again(found, n_out)
-    n_changed = 0
-    for _ in range(_ROUNDS if n_out else 0):
-        farthest = _farthest(found, given, left_out, n_out)
-        n_changed = int(np.count_nonzero(farthest & ~left_out))
-        if not n_changed:
-            break
-        left_out = farthest
-        found, told = _searched(further, np.where(left_out, 0.0, given))
-    if again is not None and n_out and found.path is not None and found.path.is_doubtful:
-        anew, told_anew = _searched(search, np.where(left_out, 0.0, given))
-        if anew.path is not None and anew.path.is_sure:
-            found, told = anew, told_anew
-    for warning in told:
+    first = _searched(search, weight, np.zeros(n_rows, dtype=bool))
+    further = search if again is None else again(first.found, n_out)
+    last, n_changed = _repeated(first, further, given, n_out)
+    path = last.found.path
+    if again is not None and n_out and path is not None and path.is_doubtful and _may_go_on(last):
+        anew = _after(last, _searched(search, np.where(last.left_out, 0.0, given), last.left_out))
+        last = anew if anew.found.path is not None and anew.found.path.is_sure else last
+    for warning in last.told:
         warn(str(warning.message), warning.category)
     if n_changed > _FEW_CHANGES * n_out:
         warn(
@@ -62,14 +59,50 @@ def without_noise(
             "Another share of noise may be clearer.",
             ConvergenceWarning,
         )
-    return found, left_out
+    return last.found, last.left_out
 
 
-def _searched(search: Search, weight: Floats | None) -> tuple[Result, list[warnings.WarningMessage]]:
-    """What a search finds, and the warnings that it gives."""
+class _Round(NamedTuple):
+    """What a search found, the rows that were left out of it, and its warnings."""
+
+    found: Result
+    left_out: Mask
+    told: list[warnings.WarningMessage]
+
+
+def _searched(search: Search, weight: Floats | None, left_out: Mask) -> _Round:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        return search(weight), told
+        return _Round(search(weight), left_out, told)
+
+
+def _repeated(last: _Round, search: Search, given: Floats, n_out: int) -> tuple[_Round, int]:
+    """Rounds until the same rows are left out twice: the last one, and how many of these rows still changed in it."""
+    n_changed = 0
+    for _ in range(_ROUNDS if n_out and _may_go_on(last) else 0):
+        farthest = _farthest(last.found, given, last.left_out, n_out)
+        n_changed = int(np.count_nonzero(farthest & ~last.left_out))
+        if not n_changed:
+            break
+        last = _after(last, _searched(search, np.where(farthest, 0.0, given), farthest))
+        if not _may_go_on(last):
+            return last, 0
+    return last, n_changed
+
+
+def _may_go_on(last: _Round) -> bool:
+    """Whether another round may begin. If time is up, only the first that leaves rows out may: it takes few passes."""
+    reason = last.found.descent.stop_reason
+    return reason not in _STOPPED and (reason != "time_budget" or not last.left_out.any())
+
+
+def _after(last: _Round, later: _Round) -> _Round:
+    """The later round; the last one, which is then the end of the search, if the later was stopped."""
+    reason = later.found.descent.stop_reason
+    if reason not in _STOPPED:
+        return later
+    last.found.descent.stop_reason, last.found.descent.converged = reason, False
+    return last
 
 
 def _farthest(found: Result, weight: Floats, left_out: Mask, n_out: int) -> Mask:
