@@ -21,6 +21,7 @@ from kfree.estimators._auto_opinions import (
 )
 from kfree.search.judge.choose import BY_CENTRES, CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, Judge
 from kfree.search.judge.columns import columns_of_clusters
+from kfree.search.judge.links import impurity
 from kfree.search.judge.one_column import ColumnJudge
 from kfree.search.judge.rows import Whitening, has_few_points
 from kfree.search.judge.stability import Refit, refits_on_halves
@@ -64,35 +65,35 @@ class Choice:
     # How rows are whitened for the model, if they are.
     whitening: Whitening | None = None
     # Models that do not take rows of this kind, with the reason.
-    left_out: tuple = ()
+    models_not_tried: tuple = ()
     # Why clusters that score more than rows without clusters are none.
-    veto: str = ""
-    # What rows without clusters do more often.
-    rarely: str = _CUT
+    why_one_cluster: str = ""
+    # How the clusters differ from rows without clusters, with a place for how much.
+    evidence_in_words: str = _CUT
     # The columns in which clusters were found, and the choice in all columns; None if that was taken.
     columns: np.ndarray | None = None
-    in_all: "Choice | None" = None
+    choice_in_all_columns: "Choice | None" = None
 
     def table(self, named):
         """Candidates as dicts; ``named`` are the columns that were used if not all were."""
         fields = ("model", "k", "links", "score", "why_not")
         candidates = self.candidates
-        if self.in_all is not None:
+        if self.choice_in_all_columns is not None:
             why = f"takes all columns; clusters are clearer in {named}"
-            candidates += tuple(replace(one, why_not=why) for one in self.in_all.candidates)
-        rest = [dict.fromkeys(fields) | {"model": model, "why_not": why} for model, why in self.left_out]
+            candidates += tuple(replace(one, why_not=why) for one in self.choice_in_all_columns.candidates)
+        rest = [dict.fromkeys(fields) | {"model": model, "why_not": why} for model, why in self.models_not_tried]
         return [{name: getattr(one, name) for name in fields} for one in candidates] + rest
 
     def reason(self, k, n_judged, n_rows, named):
         """Why this model and this number, in a sentence or two; ``named`` as above."""
         on = "" if n_judged == n_rows else f" Judged on {n_judged:,} of {n_rows:,} rows."
-        if self.in_all is not None:
+        if self.choice_in_all_columns is not None:
             on = f" Found only in {named}: other columns hide the clusters.{on}"
         if not self.curves:
             few = f"there are fewer than {FEWEST_ROWS} distinct rows" if n_judged < FEWEST_ROWS else _FEW_POINTS
             return f"{k} cluster{'s' if k > 1 else ''}: {few}.{on}"
-        if self.veto:
-            return f"One cluster: {self.veto}.{on}"
+        if self.why_one_cluster:
+            return f"One cluster: {self.why_one_cluster}.{on}"
         if self.name == ONE:
             return (
                 f"One cluster: the best partition scores {self.best_score:.3f}, and rows without clusters may have "
@@ -104,7 +105,7 @@ class Choice:
                 f"{self.gate:.3g}, but the density dips between {k} centres.{on}"
             )
         chosen = self.candidates[0]
-        return f"{k} clusters ({self.name}): {self.rarely.format(_times(chosen))}{self._close(k)}{on}"
+        return f"{k} clusters ({self.name}): {self.evidence_in_words.format(_times(chosen))}{self._close(k)}{on}"
 
     def _close(self, k):
         found: dict[int, float] = {}
@@ -129,8 +130,8 @@ def close_by(numbers, agree=None):
 
 
 def _times(chosen):
-    told = 1 - ((np.bincount(chosen.labels) / len(chosen.labels)) ** 2).sum()
-    return f"{100 * min(chosen.links / told, 1.0):.0f} %" if told else "0 %"
+    most = impurity(chosen.labels)
+    return f"{100 * min(chosen.links / most, 1.0):.0f} %" if most else "0 %"
 
 
 def chosen_for(rows, given, unit, whiten, rng, n_threads):
@@ -142,7 +143,8 @@ def chosen_for(rows, given, unit, whiten, rng, n_threads):
     found = choose(placed, placed, True, False, rng, n_threads)
     others = tuple((model, "does not take sparse rows") for model in (SHARED, ELLIPSES, SHAPES))
     candidates = tuple(one for one in found.candidates if one.model != SHAPES)
-    return replace(found, name=ROUND if found.name == SHAPES else found.name, candidates=candidates, left_out=others)
+    name = ROUND if found.name == SHAPES else found.name
+    return replace(found, name=name, candidates=candidates, models_not_tried=others)
 
 
 def _of_usual_size(rows):
@@ -184,7 +186,7 @@ def _in_some_columns(choice, judge, rows, given, whiten, generators, n_threads):
     some, _, refitted = _judged(rows[:, columns], given[:, columns], False, whiten, second, n_threads)
     if not _shows_more(some, choice, len(columns)):
         return None
-    return refitted(replace(some, columns=columns, in_all=choice))
+    return refitted(replace(some, columns=columns, choice_in_all_columns=choice))
 
 
 def _in_long_clusters(judge, rows, given, rng, n_threads):
@@ -291,7 +293,7 @@ def _of_verdict(judge, verdict, rows, n_threads):
     chosen, candidates = verdict.chosen, verdict.candidates
     chosen, candidates = _with_second_opinions(judge, rows, chosen, candidates, verdict.curves, n_threads)
     if chosen is None:
-        return Choice(ONE, np.zeros(len(rows), dtype=np.int64), candidates, *facts, veto=NO_DIPS)
+        return Choice(ONE, np.zeros(len(rows), dtype=np.int64), candidates, *facts, why_one_cluster=NO_DIPS)
     if chosen.model == SHAPES and chosen.avoided < CLEAN:
         chosen, candidates = with_ellipses(rows, judge, chosen, candidates, n_threads)
     whitening = None
@@ -322,14 +324,14 @@ def _sure_of_table(choice, judge, rows, given, n_threads):
         best, _, curves = half.best_graph()
         if best.score < half.gate and choice.name == DIPS:
             return by_dips(rows[some], given[some], n_threads)
-        told = None
+        found = None
         if best.score >= half.gate:
-            told, _ = _with_second_opinions(half, rows[some], best, (best,), curves, n_threads)
-        if told is None:
+            found, _ = _with_second_opinions(half, rows[some], best, (best,), curves, n_threads)
+        if found is None:
             return np.zeros(len(some), dtype=np.int64)
         if choice.name == ELLIPSES:
             return ellipses_of(rows[some], n_threads)
-        return half.k_means_at(told.k, told.view) if choice.name in (ROUND, SHARED) else told.labels
+        return half.k_means_at(found.k, found.view) if choice.name in (ROUND, SHARED) else found.labels
 
     # Tests of density dips and ellipses take longer than the judge.
     is_slow = judge.may_be_curved or choice.name == ELLIPSES
@@ -343,8 +345,8 @@ def _in_one_column(judge):
     others = tuple((model, _NO_SHAPE) for model in (SHARED, ELLIPSES, SHAPES))
     if verdict.chosen is None:
         nothing = np.zeros(len(judge.rows), dtype=np.int64)
-        return Choice(ONE, nothing, *facts, left_out=others, veto=_NO_VALLEYS)
-    return Choice(ROUND, verdict.chosen.labels, *facts, left_out=others, rarely=_MISSING)
+        return Choice(ONE, nothing, *facts, models_not_tried=others, why_one_cluster=_NO_VALLEYS)
+    return Choice(ROUND, verdict.chosen.labels, *facts, models_not_tried=others, evidence_in_words=_MISSING)
 
 
 def not_offered(rows):

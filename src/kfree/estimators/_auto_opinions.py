@@ -69,9 +69,9 @@ def with_path(judge, chosen, candidates, curves, n_threads):
     labels = judge.k_means_at(k)
     links, avoided = judge.links(labels)
     score = float(np.interp(k, numbers, scores.score))
-    told = Candidate(ROUND, k, avoided, links, 0.0, score, labels)
+    by_path = Candidate(ROUND, k, avoided, links, 0.0, score, labels)
     why = f"scores do not decide between {close.min()} and {close.max()} clusters, and density dips show {k}"
-    return told, (told, replace(chosen, why_not=why), *candidates[1:])
+    return by_path, (by_path, replace(chosen, why_not=why), *candidates[1:])
 
 
 def with_levels(judge, rows, chosen, candidates, curves, n_threads):

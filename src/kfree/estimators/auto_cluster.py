@@ -211,14 +211,14 @@ class AutoCluster(ClusterEstimator):
             if choice.columns is not None:
                 noise = np.delete(frame.columns, choice.columns)
                 frame, framed = frame.of_columns(choice.columns), framed[:, choice.columns]
-            choice = replace(choice, left_out=choice.left_out + not_offered(rows[judged]))
+            choice = replace(choice, models_not_tried=choice.models_not_tried + not_offered(rows[judged]))
             settings = {"unit": frame.unit, "whitening": choice.whitening, "n_threads": self.n_threads}
             tell("all rows", 0.0)
             fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, **settings)
             tell("all rows", 1.0)
         note = _AS_ENCODED if scale != self.scale == "auto" and scale == "none" and not frame.unit else ""
         named = columns_in_words(frame.columns, column_names(X, self))
-        publish(self, X, published(frame, choice, fitted, judged, note, named) | {"noise_columns_": noise})
+        publish(self, X, fitted_attributes(frame, choice, fitted, judged, note, named) | {"noise_columns_": noise})
         if len(judged) < FEWEST_ROWS:
             warn(
                 f"AutoCluster judges at least {FEWEST_ROWS} distinct rows, and X has {len(judged)}, so all rows are one"
@@ -306,7 +306,7 @@ class AutoCluster(ClusterEstimator):
         return np.sort(rng.permutation(some)[:most])
 
 
-def published(frame, choice, fitted, judged, note, named):
+def fitted_attributes(frame, choice, fitted, judged, note, named):
     """The attributes of a fit; ``note`` ends the reason, and ``named`` are the columns of the frame."""
     k = int(fitted.labels.max()) + 1
     interval, stability = interval_of(k, choice.refits), jaccard(fitted.labels[judged], choice.refits)

@@ -66,10 +66,11 @@ class ColumnJudge:
         found = Intervals.of(rows, [k for k in self.numbers if k in numbers_of(len(rows), _MOST)])
         tested = slice(len(found.clusters))
         seen = (found.evidence - self.evidence[tested] >= _EVIDENCE) & (found.weakest >= _WEAKEST)
-        told = np.array([impurity(one.labels) for one in found.clusters])
+        impurities = np.array([impurity(one.labels) for one in found.clusters])
         expected = self.silhouette[tested]
         clarity = (found.silhouette - expected) / np.maximum(1 - expected, 1e-9)
-        return found.clusters, Scores(found.avoided, np.where(seen, found.avoided * told, 0.0), np.maximum(clarity, 0))
+        links = np.where(seen, found.avoided * impurities, 0.0)
+        return found.clusters, Scores(found.avoided, links, np.maximum(clarity, 0))
 
 
 @dataclass(frozen=True)

@@ -107,11 +107,11 @@ class Scores:
     def of(cls, measured: Measured, null: Null, fewest_rows: int) -> Scores:
         """Partitions with a cluster of fewer than ``fewest_rows``, or with one cluster, have no links."""
         avoided = share_avoided(measured.cut, null.cut_at(measured.numbers), null.least)
-        told = np.array([impurity(labels) for labels in measured.labels])
+        impurities = np.array([impurity(labels) for labels in measured.labels])
         fit = np.array([np.bincount(labels).min() >= fewest_rows and labels.max() > 0 for labels in measured.labels])
         expected = null.silhouette_at(measured.numbers)
         clarity = (measured.silhouette - expected) / np.maximum(1 - expected, 1e-9)
-        return cls(avoided, np.where(fit, avoided * told, 0.0), np.maximum(clarity, 0.0))
+        return cls(avoided, np.where(fit, avoided * impurities, 0.0), np.maximum(clarity, 0.0))
 
     @property
     def score(self) -> Floats:
