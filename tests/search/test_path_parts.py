@@ -199,10 +199,10 @@ def test_many_centres_in_a_line_take_a_decomposition_of_their_columns_alone(rng,
 
 def test_neighbours_are_the_nearest_ones_once():
     sq_gap = EUCLIDEAN.sq_gaps(np.array([[0.0], [1.0], [5.0], [5.0], [9.0]]), slice(None))
-    ways = neighbours(sq_gap)
-    assert ways.pairs.tolist() == [[0, 1], [2, 4]]  # centres that coincide are no pair
-    assert ways.gap.tolist() == [1.0, 4.0]
-    np.testing.assert_allclose(ways.foot[1], [0, 0, 0, 0, 1])
+    segments = neighbours(sq_gap)
+    assert segments.pairs.tolist() == [[0, 1], [2, 4]]  # centres that coincide are no pair
+    assert segments.gap.tolist() == [1.0, 4.0]
+    np.testing.assert_allclose(segments.projection[1], [0, 0, 0, 0, 1])
     assert neighbours(sq_gap, 2).pairs.tolist() == [[0, 1], [0, 2], [1, 2], [1, 3], [2, 4], [3, 4]]
     assert neighbours(sq_gap[:1, :1]).pairs.shape == (0, 2)
 

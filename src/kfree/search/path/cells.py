@@ -10,19 +10,19 @@ from kfree.core.spaces import EUCLIDEAN, Space, spanned
 from kfree.core.stats import Floats, Index
 
 
-class Ways(NamedTuple):
-    """The ways between ``pairs`` (m, 2) of centres, which are ``gap`` (m,) long.
+class Segments(NamedTuple):
+    """The segments between ``pairs`` (m, 2) of centres, which are ``gap`` (m,) long.
 
-    ``foot`` (m, k) says for every centre c which point of a way is next to it, from 0 at the first of the pair to 1 at
-    the second.
+    ``projection`` (m, k) says for every centre which point of a segment is nearest to it, from 0 at the first centre of
+    the pair to 1 at the second.
     """
 
     pairs: Index
     gap: Floats
-    foot: Floats
+    projection: Floats
 
 
-def neighbours(sq_gap: Floats, n_nearest: int = 1) -> Ways:
+def neighbours(sq_gap: Floats, n_nearest: int = 1) -> Segments:
     """Each centre with its nearest ones, every pair once, given squared distances between all centres (k, k)."""
     k = len(sq_gap)
     apart = sq_gap.copy()
@@ -32,8 +32,8 @@ def neighbours(sq_gap: Floats, n_nearest: int = 1) -> Ways:
     first, second = np.divmod(np.unique(np.minimum(one, nearest) * k + np.maximum(one, nearest)), k)
     own = sq_gap[first, second]
     first, second, own = first[own > 0], second[own > 0], own[own > 0]
-    foot = np.clip((sq_gap[first] - sq_gap[second] + own[:, None]) / (2 * own)[:, None], 0, 1)
-    return Ways(np.column_stack([first, second]), np.sqrt(own), foot)
+    projection = np.clip((sq_gap[first] - sq_gap[second] + own[:, None]) / (2 * own)[:, None], 0, 1)
+    return Segments(np.column_stack([first, second]), np.sqrt(own), projection)
 
 
 def span_of(centres: Floats, sq_gap: Floats, space: Space) -> Floats | None:

@@ -149,17 +149,17 @@ class _Lines:
 
     def dips_in_the_middle(self, look: Look) -> tuple[Floats, Floats, float]:
         """Per pair of neighbours by how much the middle falls short, and in sigma; and the variance of the sum."""
-        ways = neighbours(self._sq_gap, look.n_nearest)
-        excess, sigmas = np.empty((2, len(ways.gap)))
+        segments = neighbours(self._sq_gap, look.n_nearest)
+        excess, sigmas = np.empty((2, len(segments.gap)))
         limits = look.tube, _HALF_WINDOW, _LEAST_SHARE
-        return excess, sigmas, self._passes.dips_in_the_middle(*self._rows, *ways, *limits, excess, sigmas)
+        return excess, sigmas, self._passes.dips_in_the_middle(*self._rows, *segments, *limits, excess, sigmas)
 
     def dips_somewhere(self, look: Look, training: MemoryRows) -> tuple[Floats, Floats, float]:
         """The same for the emptiest place, which training rows say."""
-        ways = neighbours(self._sq_gap, look.n_nearest)
-        excess, sigmas = np.empty((2, len(ways.gap)))
+        segments = neighbours(self._sq_gap, look.n_nearest)
+        excess, sigmas = np.empty((2, len(segments.gap)))
         rows, limits = (*self._rows, *self._placed(training)), (look.tube, _REACH, _LEAST_SHARE, _PLACES, _HALF_NARROW)
-        return excess, sigmas, self._passes.dips_somewhere(*rows, *ways, *limits, excess, sigmas)
+        return excess, sigmas, self._passes.dips_somewhere(*rows, *segments, *limits, excess, sigmas)
 
     def _placed(self, rows: MemoryRows) -> tuple[Floats, Floats]:
         """Squared distances to all centres (k, n), what lies off their span left out, and weights of mean one."""
