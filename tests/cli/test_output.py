@@ -1,13 +1,17 @@
 """Output: in row order, in every format, as the input was written; and whole or not at all."""
 
+import io
 import json
 import resource
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import kfree
 from tests.cli.conftest import outcome, rows_of
 
 
@@ -107,3 +111,108 @@ def test_a_reader_that_goes_away_is_no_crash(blobs_csv):
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stdout.startswith("a,b,c,shop")
     assert "Traceback" not in done.stderr
+
+
+NAMES = {0: "Young, rich", 1: '=HYPERLINK("x")'}
+
+
+@pytest.fixture
+def named(here, rng):
+    """named.kfree: two clusters with names that a cell cannot hold as they are; xy.csv: rows for it."""
+    kind = np.arange(40) % 2
+    table = pd.DataFrame({"x": 20 * kind + rng.normal(size=40), "y": rng.normal(size=40), "who": "a; b"})
+    table.to_csv("xy.csv", index=False)
+    made = kfree.cluster(table, columns=["x", "y"], k=2).rename(NAMES)
+    made.save("named.kfree")
+    return table, made.predict(table, named=True).tolist()
+
+
+@pytest.mark.parametrize("safe", [False, True], ids=["as they are", "safe"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("source", ["text", "standard input", "parquet"])
+def test_names_of_clusters_are_cells(source, delimiter, safe, named, here, capsys, monkeypatch):
+    table, names = named
+    table.to_csv("new.csv", index=False, sep=delimiter)
+    table.to_parquet("new.parquet")
+    given = {"text": "new.csv", "standard input": "-", "parquet": "new.parquet"}[source]
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO((here / "new.csv").read_bytes())))
+    line = ["predict", "named.kfree", given, "-o", "out.csv", "--quiet", *["--safe-cells"] * safe]
+    status, _, err = outcome(line, capsys)
+    assert status == 0, err
+    written = pd.read_csv("out.csv", sep="," if source == "parquet" else delimiter)
+    assert written.columns.tolist() == ["x", "y", "who", "cluster", "cluster_name"]
+    assert written["cluster_name"].tolist() == [f"'{name}" if safe and name[0] == "=" else name for name in names]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "xlsx", "jsonl", "tsv"])
+def test_names_of_clusters_are_cells_of_every_format(ending, named, here, capsys):
+    status, _, err = outcome(["predict", "named.kfree", "xy.csv", "-o", f"out.{ending}", "--quiet"], capsys)
+    assert status == 0, err
+    readers = {"parquet": pd.read_parquet, "xlsx": pd.read_excel, "jsonl": lambda path: pd.read_json(path, lines=True)}
+    written = readers.get(ending, lambda path: pd.read_csv(path, sep="\t"))(f"out.{ending}")
+    assert written["cluster_name"].tolist() == named[1]
+    assert written["who"].tolist() == ["a; b"] * 40
+    if ending == "xlsx":
+        openpyxl = pytest.importorskip("openpyxl")
+        cells = openpyxl.load_workbook("out.xlsx").worksheets[0].iter_rows(min_row=2, values_only=False)
+        assert {row[-1].data_type for row in cells} == {"s"}
+
+
+@pytest.mark.parametrize("source", ["csv", "parquet"])
+def test_a_file_that_is_called_tsv_has_tabs(source, here, capsys):
+    table = pd.DataFrame({"x": [1.0, 30.0], "note": ["a,b", 'c\t"d"']})
+    table.to_csv("t.csv", index=False)
+    table.to_parquet("t.parquet")
+    line = ["cluster", f"t.{source}", "--no-encode", "--lam", "1", "--columns", "x", "-o", "out.tsv", "--quiet"]
+    assert outcome(line, capsys)[0] == 0
+    assert (here / "out.tsv").read_text() == 'x\tnote\tcluster\n1.0\ta,b\t0\n30.0\t"c\t""d"""\t1\n'
+    assert outcome(["path", "t.csv", "--columns", "x", "-o", "steps.tsv", "--quiet"], capsys)[0] == 0
+    assert (here / "steps.tsv").read_text().startswith("k\tlam\t")
+
+
+def test_a_carriage_return_in_a_cell_ends_no_row(here, capsys):
+    pd.DataFrame({"x": [1.0, 30.0], "note": ["a\rb", "c"]}).to_parquet("t.parquet")
+    line = ["cluster", "t.parquet", "--lam", "1", "--columns", "x", "-o", "out.csv", "--quiet"]
+    assert outcome(line, capsys)[0] == 0
+    assert [row["note"] for row in rows_of("out.csv")] == ["a\rb", "c"]
+
+
+def test_scores_have_the_decimal_mark_of_the_file(here, capsys):
+    (here / "t.csv").write_text("a;b\n1,5;2\n2,5;3\n90,25;4\n91;5\n")
+    assert outcome(["cluster", "t.csv", "--no-encode", "--k", "2", "--scores", "--quiet"], capsys)[0] == 0
+    assert all("." not in cell for row in rows_of("t.clusters.csv") for cell in row.values())
+    written = pd.read_csv("t.clusters.csv", sep=";", decimal=",")
+    assert written["confidence"].between(0.5, 1).all()
+    assert written["a"].tolist() == [1.5, 2.5, 90.25, 91.0]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "jsonl"])
+def test_rows_without_a_cluster_have_no_name(ending, here, capsys):
+    table = pd.DataFrame({"x": [1.0, np.nan, 30.0, 31.0], "y": 1.0})
+    table.to_csv("t.csv", index=False)
+    kfree.cluster(table, missing="drop", prepare="none", k=2).rename({0: "many", 1: "one"}).save("m.kfree")
+    assert outcome(["predict", "m.kfree", "t.csv", "-o", f"out.{ending}", "--quiet"], capsys)[0] == 0
+    readers = {"csv": pd.read_csv, "parquet": pd.read_parquet, "xlsx": pd.read_excel}
+    written = readers.get(ending, lambda path: pd.read_json(path, lines=True))(f"out.{ending}")
+    assert written["cluster_name"].fillna("none").tolist() == ["one", "none", "many", "many"]
+
+
+def test_a_name_that_the_encoding_lacks_is_named(named, here, capsys):
+    kfree.load("named.kfree").rename({1: "Жанна"}).save("named.kfree")
+    named[0].assign(who="é").to_csv("new.csv", index=False, encoding="cp1252")
+    status, _, err = outcome(["predict", "named.kfree", "new.csv", "-o", "out.csv"], capsys)
+    assert status == 1
+    assert "new.csv is written in cp1252, which lacks characters of 'Жанна' (cluster_name). Give" in err
+    assert "--format jsonl, parquet or xlsx" in err
+    assert not (here / "out.csv").exists()
+    assert outcome(["predict", "named.kfree", "new.csv", "-o", "out.jsonl"], capsys)[0] == 0
+
+
+@pytest.mark.parametrize("cell", ["=" + "x" * 200_000, '"=' + 'x, ""y""' * 30_000 + '"'])
+def test_long_cells_are_made_safe(cell, here, capsys):
+    lines = ["x,note", *(f"{i},{i % 7} words" for i in range(300)), f"900,{cell}"]
+    (here / "t.csv").write_text("\n".join(lines) + "\n")
+    line = ["cluster", "t.csv", "--lam", "1e4", "--columns", "x", "--safe-cells", "-o", "out.csv", "--quiet"]
+    status, _, err = outcome(line, capsys)
+    assert status == 0, err
+    assert pd.read_csv("out.csv")["note"].iloc[-1] == "'" + pd.read_csv("t.csv")["note"].iloc[-1]
