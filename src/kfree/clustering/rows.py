@@ -21,7 +21,7 @@ from kfree.clustering.columns import (
 from kfree.clustering.frames import filtered, gaps_of
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.sample import sample, step_of
-from kfree.clustering.tables import FilesTable, FrameTable
+from kfree.clustering.tables import FilesTable, FrameTable, group_names
 from kfree.core.printing import quoted
 from kfree.core.stats import Floats, Mask
 from kfree.files.rows import rows_of
@@ -67,7 +67,7 @@ class TableRows:
         """What the rows of X are called: the values of a column, or their numbers from ``first`` on."""
         if column is None or self.table is None:
             return self.row_numbers + first
-        return self.table.values(column)[self.row_numbers]
+        return self.table.names_in(column)[self.row_numbers]
 
     def weights(self, column: str | None, given: ArrayLike | None = None) -> ArrayLike | None:
         """Weights of the rows of the fit: those of a column, or the given ones; a stream has its own."""
@@ -98,10 +98,10 @@ class TableRows:
             )
         return weights[self.kept]
 
-    def other(self, column: str) -> NDArray[Any]:
-        """The values of a column that is not clustered, of the rows that are."""
+    def groups(self, column: str) -> NDArray[Any]:
+        """The groups of the rows that are clustered, which a column names."""
         assert self.table is not None  # an array has no columns by name
-        return self.table.values(column)[self.kept]
+        return group_names(self.table.names_in(column)[self.row_numbers], self.row_numbers, self.table.title)
 
 
 def prepared(

@@ -142,6 +142,10 @@ class FrameTable:
     def values(self, name: str) -> NDArray[Any]:
         return values_of(self._frame, name)
 
+    def names_in(self, name: str) -> NDArray[Any]:
+        """What a column calls rows or groups."""
+        return self.values(name)
+
 
 class FilesTable:
     """The columns of a file, or of the files of a folder or pattern, by name."""
@@ -218,11 +222,16 @@ class FilesTable:
         """Whether the rows are those of .npy files, whose columns have no names."""
         return any(isinstance(column, int) for column in self.columns.values())
 
-    def as_written(self) -> FilesTable:
-        """The same table with codes as they are written, leading zeros included."""
-        if not self.codes:
+    def as_written(self, names: Sequence[str] | None = None) -> FilesTable:
+        """The same table with codes of some columns, or of all, as they are written: leading zeros included.
+
+        Columns are text in all files then, also in those that have no code with such zeros.
+        """
+        codes = tuple(name for name in self.names if name in self.codes and (names is None or name in names))
+        if not codes:
             return self
-        files = tuple(replace(one, text=one.text and one.text.with_codes_as_text()) for one in self.files.files)
+        texts = [one.text and replace(one.text, codes=codes).with_codes_as_text() for one in self.files.files]
+        files = tuple(replace(one, text=text) for one, text in zip(self.files.files, texts, strict=True))
         table = copy(self)
         table.files = replace(self.files, files=files)
         return table
@@ -285,6 +294,10 @@ class FilesTable:
     def values(self, name: str) -> NDArray[Any]:
         return values_of(self.read([name]), name)
 
+    def names_in(self, name: str) -> NDArray[Any]:
+        """What a column calls rows or groups, as it is written: 007 is not 7."""
+        return self.as_written([name]).values(name)
+
 
 def _are_whole(x: NDArray[Any]) -> bool:
     """Whether all numbers that are not missing are whole."""
@@ -333,3 +346,15 @@ def require_columns(table: FrameTable | FilesTable, names: Sequence[str], where:
     missing = [name for name in names if name not in table.names]
     if missing:
         raise ValueError(f"{table.title} has no column {quoted(missing)} ({where}); it has {quoted(table.names, 20)}.")
+
+
+def group_names(names: NDArray[Any], numbers: Sequence[int] | NDArray[np.int64], title: str) -> NDArray[Any]:
+    """The groups of rows, whose ``numbers`` in the table count from 0, as numbers or as texts; none may be missing."""
+    # Times of NumPy in nanoseconds would be listed as numbers.
+    listed = (names.astype("datetime64[us]") if names.dtype == "datetime64[ns]" else names).tolist()
+    missing = [number for number, name in zip(numbers, listed, strict=True) if name is None or name != name]
+    if missing:
+        raise ValueError(
+            f"{title}, row {missing[0] + 1}, has no group ({len(missing)} such row(s)); name the group of all rows."
+        )
+    return names if names.dtype.kind in "iufb" else np.array([str(name) for name in listed])

@@ -69,7 +69,8 @@ def links(table, columns):
         )
     if len(names) == 3 and table.type(names[2]).numpy is None:
         raise CommandError(f"{table.title}: column {names[2]!r} holds text, where weights are numbers.")
-    ends = [column.to_pylist() for column in table.read(names).columns]
+    # 007 and 7 are two nodes.
+    ends = [column.to_pylist() for column in table.as_written(names[:2]).read(names).columns]
     for name, nodes in zip(names, ends, strict=True):
         row = next((row for row, node in enumerate(nodes, start=1) if node is None or node != node), None)
         if row is not None:

@@ -23,13 +23,12 @@ def run(options, console):
     from kfree.cli.work import Work
 
     work = Work(options, console, group=options.group)
-    groups = work.rows.other(options.group)
     model = HardHDP(
         lam_local="auto" if options.lam_local is None else options.lam_local,
         lam_global="auto" if options.lam_global is None else options.lam_global,
         n_threads=options.threads,
         random_state=options.seed,
-    ).fit(work.X, groups=_names(groups))
+    ).fit(work.X, groups=work.rows.groups(options.group))
     work.write(cluster=model.labels_, local_cluster=model.local_labels_, **work.scores(model))
     summary = work.summary(model)
     work.finish(model=lambda: work.save(model), page=lambda: work.report(model))
@@ -47,22 +46,6 @@ def run(options, console):
     facts = {"lam_local": model.lam_local_, "lam_global": model.lam_global_, "clusters_of_groups": used}
     console.report("\n".join(lines), work.facts(model, summary) | facts)
     work.end()
-
-
-def _names(groups):
-    """Names of groups as an array of one type."""
-    import numpy as np
-
-    if groups.dtype.kind == "O":
-        missing = [row for row, name in enumerate(groups, start=1) if name is None]
-        if missing:
-            from kfree.cli.errors import CommandError
-
-            raise CommandError(
-                f"row {missing[0]} has no group ({len(missing)} such row(s)); name the group of all rows."
-            )
-        return np.array([str(name) for name in groups])
-    return groups
 
 
 def _table(used, most=20):
