@@ -58,6 +58,15 @@ def test_nodes_are_called_as_they_are_written(here, capsys):
     assert [row["node"] for row in rows_of("edges.clusters.csv")] == ["2", "3", "10"]  # in the order of numbers
 
 
+@pytest.mark.parametrize(("links", "n_nodes"), [("2,10\n10,3\n", 3), ("2,10,1\n10,3,1\n3,4,1\n", 4)])
+def test_a_few_links_are_no_matrix(links, n_nodes, here, capsys):
+    names = "from,to,weight" if links.count(",") > 4 else "from,to"
+    (here / "edges.csv").write_text(f"{names}\n{links}")
+    facts = told(["graph", "edges.csv", "--lam", "-0.5"], capsys)
+    assert (facts["n_nodes"], facts["n_links"]) == (n_nodes, n_nodes - 1)
+    assert {row["node"] for row in rows_of("edges.clusters.csv")} <= {"2", "3", "4", "10"}
+
+
 def test_groups_are_called_as_they_are_written(coded, here, capsys):
     command = ["hdp", "coded.csv", "--group", "shop", "--drop", "zip", "--lam-local", "9", "--lam-global", "9"]
     facts = told([*command, "--save", "m.kfree"], capsys)

@@ -75,6 +75,7 @@ def links(table, columns):
         row = next((row for row, node in enumerate(nodes, start=1) if node is None or node != node), None)
         if row is not None:
             raise CommandError(f"{table.title}, row {row}, column {name!r}: no value; correct or remove the row.")
-    if not all(isinstance(node, int) for nodes in ends[:2] for node in nodes):
+    is_square = len(ends[0]) == len(ends)  # numbers like that would be a matrix
+    if is_square or not all(isinstance(node, int) for nodes in ends[:2] for node in nodes):
         ends[:2] = [[str(node) for node in nodes] for nodes in ends[:2]]
     return list(zip(*ends, strict=True))
