@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Generic, Protocol, Self, TypeVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from kfree.core.blocks import row_blocks
 from kfree.core.marks import Below, Shape, Size
 from kfree.core.stats import Floats, Index
+from kfree.native.implementations import implementation
 
 
 class Mergeable(Protocol):
@@ -49,6 +51,19 @@ class Merges:
     pairs: Annotated[Index, Shape("n-1", 2), Below("n")]
     costs: Annotated[Floats, Shape("n-1")]
 
+    @classmethod
+    def by_gram(cls, n: Floats, gram: Floats, of_directions: bool, engine: str) -> Merges:
+        """Ward's merging, the cheapest pair first and the smallest one on ties, until one is left (Ward 1963).
+
+        ``n`` (k,) are the weights of the clusters, ``gram`` (k, k) the inner products of their sums, which are
+        overwritten. Centres ``of_directions`` are unit vectors. With many columns this takes a fraction of the time
+        that sums take. ``engine`` names the code.
+        """
+        k = len(n)
+        pairs, costs = np.empty((k - 1, 2), dtype=np.int64), np.empty(k - 1)
+        implementation(engine, "trees").merge_by_gram(n.copy(), gram, of_directions, pairs, costs)
+        return cls(k, pairs, costs)
+
     def labels(self, n_clusters: int) -> Index:
         """For each starting cluster its number, 0 to ``n_clusters`` − 1, when that many are left.
 
@@ -59,6 +74,14 @@ class Merges:
         for a, b in self.pairs[: self.n_start - n_clusters][::-1].tolist():
             keeper[b] = keeper[a]
         return np.unique(np.array(keeper), return_inverse=True)[1]
+
+    def cuts(self, numbers: Sequence[int]) -> Iterator[Index]:
+        """``labels`` for each of several numbers; the merges before the largest of them are followed once."""
+        most = max(numbers)
+        finest, done = self.labels(most), self.n_start - most
+        rest = Merges(most, finest[self.pairs[done:]], self.costs[done:])
+        for n_clusters in numbers:
+            yield rest.labels(n_clusters)[finest]
 
     def costs_by_k(self, start_cost: float = 0.0) -> Floats:
         """The cost with 1, 2, … clusters, when the starting clusters cost ``start_cost``."""

@@ -6,7 +6,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 from kfree.core.equal_rows import distinct
-from kfree.search.judge.k_means import cuts_of, lloyd, means, ward_tree
+from kfree.search.judge.k_means import KMeansByMerging, lloyd, means
 from kfree.search.judge.links import neighbours
 from kfree.search.judge.rows import Whitening, dithered, has_few_points
 from kfree.search.judge.silhouette import HeldOut, silhouette
@@ -16,8 +16,10 @@ from kfree.search.judge.spectrum import leading_vectors, spectral_clusterings
 def test_cuts_of_the_tree_are_those_of_scipy():
     rows = np.random.default_rng(0).normal(size=(90, 4))
     tree = linkage(rows, "ward")
-    for k, labels in zip((2, 3, 7, 20), cuts_of(ward_tree(rows), [2, 3, 7, 20]), strict=True):
+    merges = KMeansByMerging(rows, unit=False).tree
+    for k, labels in zip((2, 3, 7, 20), merges.cuts([2, 3, 7, 20]), strict=True):
         assert adjusted_rand_score(fcluster(tree, k, "maxclust"), labels) == 1.0
+        assert np.array_equal(labels, merges.labels(k))
 
 
 def test_lloyd_never_raises_the_cost_and_drops_empty_clusters():

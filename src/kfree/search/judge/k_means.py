@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.stats import Index
-from kfree.native.implementations import implementation
+from kfree.search.agglomerate import Merges
 from kfree.search.judge.surrogates import Reals, unit_rows
 
 _LLOYD_PASSES = 4
@@ -26,12 +26,14 @@ class KMeansByMerging:
     """K-means of rows for any number of clusters; centres are unit vectors if ``unit``."""
 
     def __init__(self, rows: Reals, unit: bool):
-        self.tree, self.unit = ward_tree(rows), unit
+        centred = np.asarray(rows - rows.mean(axis=0), dtype=np.float64)
+        self.tree = Merges.by_gram(np.ones(len(rows)), centred @ centred.T, False, "native")
+        self.unit = unit
         self.rows = np.ascontiguousarray(rows, dtype=np.float32)
 
     def at(self, numbers: Sequence[int]) -> Iterator[Clustering]:
         """One clustering for each of ``numbers``, which rise."""
-        for labels in cuts_of(self.tree, numbers):
+        for labels in self.tree.cuts(numbers):
             yield lloyd(self.rows, means(self.rows, labels), self.unit)
 
 
@@ -64,30 +66,3 @@ def means(rows: Any, labels: Index) -> Reals:
     total = member @ rows
     mean: Reals = (total.toarray() if sp.issparse(total) else total) / size[:, None].astype(rows.dtype)
     return mean
-
-
-def ward_tree(rows: Reals) -> Index:
-    """The pairs a < b of Ward's merging in order; the joined cluster is called a from then on (Ward 1963)."""
-    n = len(rows)
-    pairs, costs = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
-    centred = np.asarray(rows - rows.mean(axis=0), dtype=np.float64)
-    implementation("native", "trees").merge_by_gram(np.ones(n), centred @ centred.T, False, pairs, costs)
-    return pairs
-
-
-def cuts_of(tree: Index, numbers: Sequence[int]) -> Iterator[Index]:
-    """Labels when as many clusters are left as each of ``numbers`` says."""
-    n, most = len(tree) + 1, max(numbers)
-    finest = _merged(np.arange(n), tree[: n - most])
-    place = np.full(n, -1)
-    place[np.unique(finest)] = np.arange(most)
-    rest = place[tree[n - most :]]
-    for k in numbers:
-        yield np.unique(_merged(np.arange(most), rest[: most - k]), return_inverse=True)[1][place[finest]]
-
-
-def _merged(keeper: Index, pairs: Index) -> Index:
-    # From the last merge back, so that the final label of the cluster that took over b is known.
-    for a, b in pairs[::-1].tolist():
-        keeper[b] = keeper[a]
-    return keeper

@@ -22,11 +22,7 @@ def products_overflow(stats: Stats) -> bool:
 
 def merge_all(stats: Stats, objective: DPMeansObjective, engine: str) -> Merges:
     """Merge the cheapest pair, the smallest one on ties, until one cluster is left; ``engine`` names the code."""
-    k = len(stats.n)
-    pairs, costs = np.empty((k - 1, 2), dtype=np.int64), np.empty(k - 1)
-    passes = implementation(engine, "trees")
-    passes.merge_by_gram(stats.n.copy(), stats.sum @ stats.sum.T, objective.of_directions, pairs, costs)
-    return Merges(k, pairs, costs)
+    return Merges.by_gram(stats.n, stats.sum @ stats.sum.T, objective.of_directions, engine)
 
 
 def cheapest_pair(stats: Stats, objective: DPMeansObjective, engine: str) -> tuple[int, int, float]:
