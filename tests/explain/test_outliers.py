@@ -365,6 +365,20 @@ def test_noise_does_not_move_the_penalty(noise, rng, monkeypatch):
     assert np.count_nonzero(model.labels_ == -1) == int(noise * 360)
 
 
+@pytest.mark.parametrize("seconds", [0.1, 1e-6])
+@pytest.mark.filterwarnings("ignore:DPMeans did not converge within time_budget")
+def test_noise_has_one_budget_of_time_for_all_searches(seconds, rng, monkeypatch):
+    """Each had a budget of its own. Where the first uses all of it, rows are left out of what that has found."""
+    budgets, make = [], penalised.Budget
+    monkeypatch.setattr(penalised, "Budget", lambda *given: budgets.append(make(*given)) or budgets[-1])
+    model = DPMeans(lam=5.0, noise=0.1, time_budget=seconds, random_state=0).fit(blobs(rng, 100)[0])
+    assert len({budget.deadline for budget in budgets}) == 1
+    # Random splits in the time that remains are for searches whose result may be kept.
+    assert [budget.patience for budget in budgets[:2]] == [0, np.inf]
+    assert seconds > 1e-6 or (len(budgets), model.stop_reason_) == (2, "time_budget")
+    assert np.count_nonzero(model.labels_ == -1) == 10
+
+
 def path_that_is(sure):
     return SimpleNamespace(is_doubtful=not sure, is_sure=sure)
 

@@ -1,5 +1,6 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Annotated, Any, Self
@@ -189,8 +190,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     time_budget : float or None, default=None
         For split-merge: the number of seconds, counted from when the penalty is known, after which no further move is
         started. The search starts on samples of the rows, which are copied. When the time is up, the best state so far
-        is returned. Remaining time is spent on random splits, until ``patience`` of them fail if it is given. Results
-        may differ from run to run.
+        is returned. Remaining time is spent on random splits, until ``patience`` of them fail if it is given. With
+        ``noise`` it is the time of all searches; the last one spends what remains. Results may differ from run to run.
     order : {"given", "random"}, default="given"
         The order in which ``search="sweep"`` visits the rows; its result depends on it. ``"random"`` draws one
         permutation for the whole fit.
@@ -433,9 +434,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             elif self.noise:
 
                 def again(first, n_left_out):
-                    return partial(self._searched, data, search.with_path_of(first, n_left_out), monitor)
+                    return partial(self._searched, data, search.after(first, n_left_out), monitor)
 
-                found = partial(self._searched, data, search, monitor)
+                found = partial(self._searched, data, replace(search, is_last=False), monitor)
                 result, left_out = without_noise(self.noise, data.source.n_rows, data.weight, found, again)
             else:
                 result = self._searched(data, search, monitor, data.weight)

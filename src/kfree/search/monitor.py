@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
@@ -19,7 +20,7 @@ class Listener:
         """The lam path does this, and this share of it is done."""
 
     def begins(self) -> None:
-        """The penalty is known, and the search begins."""
+        """The penalty is known, and the search begins; of several searches, the first."""
 
     def moved(self, descent: Descent[Any]) -> bool:
         """A move was tried, or a pass was made."""
@@ -36,13 +37,13 @@ class Monitor(Watch):
     """Passes on what a search tells, and says whether it may go on.
 
     ``stopped_by`` is None, "interrupt" or "callback". ``has_state`` says that there is a state to keep when Ctrl-C ends
-    the search; there is none before the search itself begins. What a fit must give back however it ends, such as the
-    lock of a checkpoint, is pushed on ``resources``.
+    the search; there is none before the search itself begins, at ``begun_at`` (time.monotonic()). What a fit must give
+    back however it ends, such as the lock of a checkpoint, is pushed on ``resources``.
     """
 
     def __init__(self, *listeners: Listener) -> None:
         self.stopped_by: str | None = None
-        self.has_state = False
+        self.has_state, self.begun_at = False, 0.0
         self.listeners = list(listeners)
         self.resources = ExitStack()
 
@@ -54,7 +55,10 @@ class Monitor(Watch):
             listener.path(doing, share)
 
     def begins(self) -> None:
-        self.has_state = True
+        """A search begins; time is counted from the first of a fit."""
+        if self.has_state:
+            return
+        self.has_state, self.begun_at = True, time.monotonic()
         for listener in self.listeners:
             listener.begins()
 

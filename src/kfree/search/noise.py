@@ -37,7 +37,8 @@ def without_noise(
     of clusters stays as all rows have decided; unless that is doubtful, and without these rows it is sure. Warnings are
     those of the search whose result is returned, since others still hold rows that are left out.
 
-    Where a round is stopped, the result is that of the last finished one, or what the first has found.
+    Where a round is cut short, the result is that of the last finished one, or what the first has found. Where time was
+    up in the first, rows are left out of that, which takes few passes.
     """
     if noise == 0:
         return search(weight), None
@@ -46,8 +47,8 @@ def without_noise(
     first = _searched(search, weight, np.zeros(n_rows, dtype=bool))
     further = search if again is None else again(first.found, n_out)
     last, n_changed = _repeated(first, further, given, n_out)
-    path = last.found.path
-    if again is not None and n_out and path is not None and path.is_doubtful and _may_go_on(last):
+    path, is_over = last.found.path, again is None or not n_out or _is_cut_short(last.found, last.left_out)
+    if not is_over and path is not None and path.is_doubtful:
         anew = _after(last, _searched(search, np.where(last.left_out, 0.0, given), last.left_out))
         last = anew if anew.found.path is not None and anew.found.path.is_sure else last
     for warning in last.told:
@@ -79,30 +80,29 @@ def _searched(search: Search, weight: Floats | None, left_out: Mask) -> _Round:
 def _repeated(last: _Round, search: Search, given: Floats, n_out: int) -> tuple[_Round, int]:
     """Rounds until the same rows are left out twice: the last one, and how many of these rows still changed in it."""
     n_changed = 0
-    for _ in range(_ROUNDS if n_out and _may_go_on(last) else 0):
+    for _ in range(_ROUNDS if n_out and not _is_cut_short(last.found, last.left_out) else 0):
         farthest = _farthest(last.found, given, last.left_out, n_out)
         n_changed = int(np.count_nonzero(farthest & ~last.left_out))
         if not n_changed:
             break
         last = _after(last, _searched(search, np.where(farthest, 0.0, given), farthest))
-        if not _may_go_on(last):
+        if _is_cut_short(last.found, last.left_out):
             return last, 0
     return last, n_changed
 
 
-def _may_go_on(last: _Round) -> bool:
-    """Whether another round may begin. If time is up, only the first that leaves rows out may: it takes few passes."""
-    reason = last.found.descent.stop_reason
-    return reason not in _STOPPED and (reason != "time_budget" or not last.left_out.any())
-
-
 def _after(last: _Round, later: _Round) -> _Round:
-    """The later round; the last one, which is then the end of the search, if the later was stopped."""
-    reason = later.found.descent.stop_reason
-    if reason not in _STOPPED:
+    """The later round; or the last one, which is then the end of the search, if the later was cut short."""
+    if not _is_cut_short(later.found, last.left_out):
         return later
-    last.found.descent.stop_reason, last.found.descent.converged = reason, False
+    last.found.descent.stop_reason, last.found.descent.converged = later.found.descent.stop_reason, False
     return last
+
+
+def _is_cut_short(found: Result, left_out: Mask) -> bool:
+    """Whether a search was stopped, or time was up when an earlier one had ``left_out`` rows."""
+    reason = found.descent.stop_reason
+    return reason in _STOPPED or (reason == "time_budget" and bool(left_out.any()))
 
 
 def _farthest(found: Result, weight: Floats, left_out: Mask, n_out: int) -> Mask:

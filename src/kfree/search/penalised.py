@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -60,6 +59,8 @@ class PenalisedSearch:
     path: Staircase | None = None
     # The parameter of the estimator that sets the number of clusters, for warnings.
     number: str = "target_k"
+    # Whether time that remains is spent on random splits, since no search without some of the rows follows.
+    is_last: bool = True
 
     def __call__(self, rows: MemoryRows, monitor: Monitor) -> Result:
         """Choose the penalty and search. Where the path kept some rows only, these alone are searched."""
@@ -89,15 +90,16 @@ class PenalisedSearch:
         """Whether the penalty is a number."""
         return bool(is_positive_number(self.lam))
 
-    def with_path_of(self, first: Result, n_left_out: int) -> PenalisedSearch:
+    def after(self, first: Result, n_left_out: int) -> PenalisedSearch:
         """The search without some rows, at the penalty that all rows have chosen, from the centres found for these.
 
-        It is the same search if there is no path, or if the path has set aside more rows than are left out now.
+        The penalty is chosen anew if the path has set aside more rows than are left out now. Without a path nothing is
+        as the first search has found it, but under a budget of time, which is that of both.
         """
-        if first.path is None or first.path.n_outliers > n_left_out:
-            return self
         centres = first.rows.frame.outward(first.state.sites.centres)
-        return replace(self, lam=first.objective.lam, init=centres, path=first.path)
+        if first.path is not None and first.path.n_outliers <= n_left_out:
+            return replace(self, lam=first.objective.lam, init=centres, path=first.path)
+        return self if self.time_budget is None else replace(self, init=centres)
 
     def name_of(self, result: Result) -> str:
         """Which search gave a result."""
@@ -225,8 +227,11 @@ class PenalisedSearch:
 
     def _budget(self, monitor: Monitor) -> Budget:
         """Remaining time is spent on random splits, unless a number of clusters is to be reached."""
-        deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
-        patience = self.patience or (0 if self.time_budget is None or self.target_k is not None else np.inf)
+        deadline, spends_rest = np.inf, False
+        if self.time_budget is not None:
+            deadline = monitor.begun_at + self.time_budget
+            spends_rest = self.is_last and self.target_k is None
+        patience = self.patience or (np.inf if spends_rest else 0)
         return Budget(random_generator(self.random_state), patience, deadline, monitor)
 
     def _swept(self, rows: Rows, lam: float, monitor: Monitor) -> Descent[State]:
