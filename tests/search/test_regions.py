@@ -34,7 +34,7 @@ def test_regions_have_every_cluster_once_and_about_the_same_weight(n_regions, rn
 
 def test_a_matched_sample_has_the_weights_and_means_of_all_rows(rng):
     X = blobs(rng)
-    engine = open_engine("native", X, n_threads=1)
+    engine = open_engine("native", X, n_threads=2)
     sites = Sites.of(engine.among(np.arange(12)).rows(np.arange(12)))
     state = state_of(sites, engine.nearest(sites), DPMeansObjective(1.0))
     labels = engine.labels(state.assignment)
@@ -43,7 +43,7 @@ def test_a_matched_sample_has_the_weights_and_means_of_all_rows(rng):
     rows = np.flatnonzero(inside[labels] & (labels != 4) & (np.arange(len(X)) % 7 == 0))
     found = _matched(engine.among(rows), state, state.stats.n > 0, inside)
     own = np.concatenate([labels[rows], [4]])
-    assert found.n_rows == len(rows) + 1
+    assert (found.n_rows, found.n_threads) == (len(rows) + 1, 2)
     for cluster in np.flatnonzero(inside):
         mine = own == cluster
         weight = found.weight[mine]

@@ -221,4 +221,4 @@ def _matched(rows: LocalRows, state: State, occupied: Mask, inside: Mask) -> Loc
         some_rows = np.arange(block.start, block.stop)
         points[block] = frame.outward(rows.rows(some_rows) + shift[labels[block]])
     weight = np.concatenate([rows.row_weights() * (whole.n / n_seen)[labels], whole.n[~seen]])
-    return LocalRows(rows.name, points, weight, frame, room=room)
+    return LocalRows(rows.name, points, weight, frame, rows.n_threads, room=room)
