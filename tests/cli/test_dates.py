@@ -10,7 +10,7 @@ import pytest
 
 import kfree
 from kfree.exceptions import DataAdvice
-from tests.cli.conftest import told
+from tests.cli.conftest import outcome, told
 
 
 def dated_table(n_rows=60):
@@ -85,3 +85,34 @@ def test_columns_that_are_categories_or_weights_are_no_dates(here):
         warnings.simplefilter("error", DataAdvice)
         found = kfree.cluster(table, k=2, categories=["day"], drop=["order"])
     assert found.preparation.encoder.encoders_[0].levels == (20040101, 20100101)
+
+
+@pytest.mark.parametrize("prepare", ["none", "encode"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "t.csv", "t.parquet"])
+def test_dates_where_the_fit_had_numbers_are_an_error_that_names_the_column(kind, prepare, here):
+    x = 9.0 * (np.arange(40) % 2)
+    made = kfree.cluster(pd.DataFrame({"x": x, "when": np.arange(40) / 7}), prepare=prepare, k=2)
+    days = np.datetime64("2024-01-01", "us") + np.arange(40).astype("timedelta64[D]")
+    table = pd.DataFrame({"x": x, "when": days})
+    table.to_csv("t.csv", index=False)
+    table.to_parquet("t.parquet")
+    given = DATED[kind](dict(table)) if kind in DATED else kind
+    for ask in (made.predict, made.scores, made.summary, made.explain):
+        with pytest.raises(ValueError, match="column 'when' held numbers at fit and holds .* now; give it the type"):
+            ask(given)
+
+
+def test_text_where_the_fit_had_numbers_is_an_error_that_names_the_column(here, capsys):
+    made = kfree.cluster(pd.DataFrame({"x": 9.0 * (np.arange(40) % 2)}), prepare="none", k=2)
+    made.save("m.kfree")
+    pd.DataFrame({"x": ["a", "b"]}).to_parquet("t.parquet")
+    (here / "t.csv").write_text("x\n1.5\nmany\n")
+    for name, said in (
+        ("t.parquet", "column 'x' held numbers at fit and holds text now"),
+        ("t.csv", "column 'x', row 2: 'many' is not a number"),
+    ):
+        for ask in (made.predict, made.scores):
+            with pytest.raises(ValueError, match=f"{name}.*{said}"):
+                ask(name)
+        status, _, err = outcome(["predict", "m.kfree", name], capsys)
+        assert (status, said in err) == (1, True)

@@ -45,8 +45,7 @@ def assigned(
     scores: bool = False,
 ) -> Assigned:
     """The cluster of each row of a table, and with ``scores`` how certain it is."""
-    require_columns(table, [*plan.columns, *([] if plan.group is None else [plan.group])], "a column of the model")
-    _require_types(plan, table)
+    require_like_fit(plan, table)
     plan = accepting(plan, unseen)
     parts, kept, n_unseen, begin = [], [], 0, 0
     # Rows of a group are labelled together.
@@ -67,15 +66,24 @@ def assigned(
     return Assigned(columns, np.concatenate(kept), n_unseen)
 
 
-def _require_types(plan: Preparation, table: FrameTable | FilesTable) -> None:
-    """Raise if a column that held numbers at fit is text now, because of some of its cells."""
+def require_like_fit(plan: Preparation, table: FrameTable | FilesTable) -> None:
+    """Raise unless a table has the columns of the fit, and numbers where that had numbers.
+
+    A column of a text file may hold none because of some of its cells, which are named then.
+    """
+    require_columns(table, [*plan.columns, *([] if plan.group is None else [plan.group])], "a column of the model")
     encoders = [None] * len(plan.columns) if plan.encoder is None else plan.encoder.encoders_
     for name, encoder in zip(plan.columns, encoders, strict=True):
-        if encoder is not None and encoder.family != NUMBER:
+        if (encoder is not None and encoder.family != NUMBER) or table.is_number(name):
             continue
-        mistake = None if table.is_number(name) else table.mistake(name, 1.0)
+        mistake = table.mistake(name, 1.0)
         if mistake is not None:
             raise ValueError(f"{table.title}, column {name!r}{mistake.with_remedy()}. Correct such cells.")
+        if encoder is None:  # which would say the same
+            raise ValueError(
+                f"{table.title}: column {name!r} held numbers at fit and holds {table.word(name)} now; give it the "
+                "type that it had."
+            )
 
 
 def accepting(plan: Preparation, unseen: str) -> Preparation:

@@ -13,10 +13,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree import saving
-from kfree.clustering.assigning import accepting, assigned, scores_of, with_gaps
+from kfree.clustering.assigning import accepting, assigned, require_like_fit, scores_of, with_gaps
 from kfree.clustering.explanation import Explanation
+from kfree.clustering.frames import is_frame
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import opened, require_about_files, require_columns
+from kfree.clustering.tables import opened, require_about_files
 from kfree.core.marks import OneOf, Shape
 from kfree.core.printing import quoted
 from kfree.core.stats import Floats, Labels, Mask
@@ -340,7 +341,7 @@ class Clustering:
         assert self.preparation is not None  # an array has no columns
         plan = accepting(self.preparation, unseen)
         found = opened(table, plan.text_options(TextOptions()))
-        require_columns(found, plan.columns, "a column of the model")
+        require_like_fit(plan, found)
         return plan, found.title, found.read(plan.columns)
 
     def _one_row(self, row: Any, unseen: str) -> tuple[Any, set[str]]:
@@ -361,10 +362,7 @@ class Clustering:
             require(len(place) == 1, "row", row, allowed)
             X, gaps = self._rows[place], self._missing_at(place)
         else:
-            is_table = (
-                os.path.exists(row) if isinstance(row, str) else np.ndim(row) == 2 or isinstance(row, os.PathLike)
-            )
-            require(is_table, "row", row, "the number of a row, values by column, or a table of one row")
+            require(_is_table(row), "row", row, "the number of a row, values by column, or a table of one row")
             X = self._encoded(row, unseen)
             require(X.shape[0] == 1, "row", row, "one row")
             gaps = self._missing_in(row, unseen)
@@ -387,6 +385,13 @@ class Clustering:
     def _feature_names(self, n_columns: int) -> list[str]:
         plan = self.preparation
         return [f"x{j}" for j in range(n_columns)] if plan is None else plan.get_feature_names_out()
+
+
+def _is_table(row: Any) -> bool:
+    """Whether what is to be explained is a table: a frame, an array of rows, or a file."""
+    if isinstance(row, str):
+        return os.path.exists(row)
+    return isinstance(row, os.PathLike) or is_frame(row) or np.ndim(row) == 2
 
 
 def as_rows(array: Any) -> Any:
