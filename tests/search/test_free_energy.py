@@ -104,6 +104,22 @@ def test_merge_costs_are_differences_of_the_free_energy(rng, kind, mixture):
 
 
 @pytest.mark.parametrize("kind", CASES)
+def test_merge_costs_of_large_statistics_are_those_of_small_ones(rng, kind, monkeypatch):
+    """One cluster after the other, each pair once; the fourth cluster has no rows."""
+    model, _, rows = CASES[kind](rng, 30, 3)
+    stats = stats_of(kind, rows, np.append(np.arange(6), rng.integers(6, size=24)))
+    stats.absorb(1, 3, 0.0)
+    objective, places = FreeEnergy(model, MIXTURES["finite"](2.0)), [slice(None), slice(2, 5), slice(0)]
+    at_once = [objective.merge_costs(stats, some) for some in places]
+    monkeypatch.setattr("kfree.objectives.free_energy._WIDE", -1)
+    for expected, some in zip(at_once, places, strict=True):
+        found = objective.merge_costs(stats, some)
+        # What a cluster costs with itself means nothing, nor what one without rows does.
+        asked = (np.arange(6) != np.arange(6)[some, None]) & (stats.n[some, None] > 0)
+        np.testing.assert_array_equal(found[asked], expected[asked])
+
+
+@pytest.mark.parametrize("kind", CASES)
 def test_greedy_merging_adds_up(rng, kind):
     model, _, rows = CASES[kind](rng, 15, 2)
     objective, stats = FreeEnergy(model, MIXTURES["finite"](2.0)), stats_of(kind, rows, np.arange(15))

@@ -99,10 +99,22 @@ class FreeEnergy(Generic[S]):
         if isinstance(clusters, slice):
             places = range(len(stats.n))[clusters]
             if len(places) * len(stats.n) * self.model.floats_per_cluster > _WIDE:
-                return np.array([self.merge_costs(stats, cluster) for cluster in places])
+                return self._merge_costs_one_by_one(stats, list(places))
         first, alive = stats.take((clusters, None)), stats.n > 0
         partners = stats.take(alive)
         apart = self.cluster_terms(partners) + self.cluster_terms(first)
         costs = np.full((*first.n.shape[:-1], len(stats.n)), np.inf)
         costs[..., alive] = self.cluster_terms(partners.joined(first)) - apart
+        return costs
+
+    def _merge_costs_one_by_one(self, stats: S, places: list[int]) -> Floats:
+        """The same for several clusters, each pair of which is computed once."""
+        terms, left = self.cluster_terms(stats), stats.n > 0
+        costs = np.full((len(places), len(stats.n)), np.inf)
+        for i, place in enumerate(places):
+            if stats.n[place] > 0:
+                apart = terms[left] + terms[place]
+                costs[i, left] = self.cluster_terms(stats.take(left).joined(stats.take([place]))) - apart
+                costs[i + 1 :, place] = costs[i, places[i + 1 :]]
+                left[place] = False
         return costs

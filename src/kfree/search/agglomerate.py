@@ -10,7 +10,7 @@ import numpy as np
 
 from kfree.core.blocks import row_blocks
 from kfree.core.marks import Below, Shape, Size
-from kfree.core.stats import Floats, Index
+from kfree.core.stats import Floats, Index, Selection
 from kfree.native.implementations import implementation
 
 
@@ -21,6 +21,8 @@ class Mergeable(Protocol):
     def n(self) -> Floats: ...
 
     def copy(self) -> Self: ...
+
+    def take(self, clusters: Selection) -> Self: ...
 
     def absorb(self, a: int, b: int, merge_cost: float) -> None: ...
 
@@ -125,9 +127,10 @@ class _ClosestPairs(Generic[S]):
         self._cost = np.full(n_clusters, np.inf)
         numbers = np.arange(n_clusters)
         for some in row_blocks(n_clusters, _AT_ONCE):
-            costs = objective.merge_costs(stats, some)
-            costs[numbers <= numbers[some, None]] = np.inf
-            self._partner[some] = costs.argmin(axis=1)
+            later = slice(some.start, None)
+            costs = objective.merge_costs(stats.take(later), slice(some.stop - some.start))
+            costs[numbers[later] <= numbers[some, None]] = np.inf
+            self._partner[some] = some.start + costs.argmin(axis=1)
             self._cost[some] = costs.min(axis=1)
 
     def pair(self) -> tuple[int, int, float]:
