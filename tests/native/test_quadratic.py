@@ -1,11 +1,15 @@
 """Quadratic costs and the kd-tree: compiled code, NumPy twins and plain formulas."""
 
+import os
+import sys
+
 import numpy as np
 import pytest
 
 from kfree.core.stats import GaussianStats
 from kfree.native import _core
 from kfree.native.reference import quadratic as reference_quadratic
+from tests.processes import apart
 
 MODULES = {"native": _core, "reference": reference_quadratic}
 
@@ -112,6 +116,19 @@ def test_threads_do_not_matter(rng):
             assert getattr(a, part).tobytes() == getattr(b, part).tobytes()
     np.testing.assert_array_equal(one[0], three[0])
     np.testing.assert_array_equal(cheapest_by(_core, rows, costs, 3), one[0])
+
+
+def threads_started():
+    rows, label = np.zeros((500, 40)), np.empty(500, dtype=np.int32)
+    n_before = len(os.listdir("/proc/self/task"))
+    _core.cheapest(rows, np.zeros((9, 40)), np.zeros((9, 40, 40)), np.zeros(9), 2, label)
+    return len(os.listdir("/proc/self/task")) - n_before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux lists the threads of a process")
+def test_few_rows_are_work_for_all_threads():
+    """A process of its own: threads that were started stay."""
+    assert apart(threads_started) == 1
 
 
 def test_a_tree_saves_evaluations(rng):

@@ -64,12 +64,17 @@ void Tile::hold_against(const Quadratics& q, int32_t c) {
   }
 }
 
+// Rows are independent, so blocks may be of any size, unlike those of sums: small ones let all threads share few rows
+// that are dear to compare.
 void cheapest(const double* rows, int64_t n, const Quadratics& q, int n_threads, int32_t* label) {
-  Blocks(n_blocks(n, BLOCK)).run(n_threads, [&](Worker& worker) {
+  constexpr int64_t PRODUCTS_AT_ONCE = 1 << 17;
+  const int64_t n_products = std::max<int64_t>(1, LANES * q.k * q.d * q.d);
+  const int64_t at_once = LANES * std::max<int64_t>(1, PRODUCTS_AT_ONCE / n_products);
+  Blocks(n_blocks(n, at_once)).run(n_threads, [&](Worker& worker) {
     Tile tile(q.d);
     for (int64_t b; (b = worker.next()) >= 0;) {
-      const int64_t end = std::min(n, (b + 1) * BLOCK);
-      for (int64_t begin = b * BLOCK; begin < end && worker.go_on(); begin += LANES) {
+      const int64_t end = std::min(n, (b + 1) * at_once);
+      for (int64_t begin = b * at_once; begin < end; begin += LANES) {
         const int64_t m = std::min<int64_t>(LANES, end - begin);
         tile.take(rows, begin, m);
         for (int64_t c = 0; c < q.k; ++c) tile.hold_against(q, static_cast<int32_t>(c));
