@@ -30,9 +30,9 @@ class PartMoments {
 };
 
 // One thread's way down the tree.
-class Descent {
+class KdDescent {
  public:
-  Descent(const KdTree& tree, const double* rows, const Quadratics& q, int32_t* label)
+  KdDescent(const KdTree& tree, const double* rows, const Quadratics& q, int32_t* label)
       : tree_(tree), rows_(rows), q_(q), label_(label), tile_(q.d), view_(q.k), gap_(q.d), no_scatter_(q.d * q.d) {
     for (View& view : view_) view.gradient.resize(q.d);
   }
@@ -96,7 +96,7 @@ class Descent {
   std::vector<double> gap_, no_scatter_;
 };
 
-void Descent::look(int64_t node, int32_t c) {
+void KdDescent::look(int64_t node, int32_t c) {
   const int64_t d = q_.d;
   const double *middle = tree_.middle_.data() + node * d, *reach = tree_.reach_.data() + node * d;
   const double *centre = q_.centre + c * d, *factor = q_.factor + c * d * d;
@@ -127,7 +127,7 @@ void Descent::look(int64_t node, int32_t c) {
 }
 
 // Prunes clusters that cost more, everywhere in the box, than the one that is cheapest in the middle.
-void Descent::blacklist(int64_t node, std::vector<int32_t>& candidates) {
+void KdDescent::blacklist(int64_t node, std::vector<int32_t>& candidates) {
   n_evaluations += candidates.size();
   for (int32_t c : candidates) look(node, c);
   const int32_t first = *std::min_element(candidates.begin(), candidates.end(), [&](int32_t a, int32_t b) {
@@ -162,7 +162,7 @@ int64_t KdTree::assign(const double* rows, const Quadratics& q, int n_threads, i
   std::atomic<int64_t> n_evaluations{0};
   SumTree<PartMoments> tree(0, parts_.size());
   Blocks(parts_.size()).run(n_threads, [&](Worker& worker) {
-    Descent descent(*this, rows, q, label);
+    KdDescent descent(*this, rows, q, label);
     for (int64_t part; (part = worker.next()) >= 0;) {
       auto found = tree.spare();
       if (!found) found = std::make_unique<PartMoments>(q.k, q.d);

@@ -22,7 +22,7 @@ class KdTree {
   int64_t assign(const double* rows, const Quadratics& q, int n_threads, int32_t* label, const MomentsOut& out) const;
 
  private:
-  friend class Descent;
+  friend class KdDescent;
   struct Node {
     int64_t begin, end;  // its rows, as places of the tree
     int64_t left;        // its left child, the right one follows; −1 for a leaf
