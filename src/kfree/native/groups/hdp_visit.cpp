@@ -24,10 +24,12 @@ class Visitor {
   template <class Open>
   bool group(const int64_t* member, int64_t n, const Sites& sites, const bool* used, int64_t n_used, int32_t* label,
              double* sq_dist, Open open) {
-    fee_.assign(sites.n_panels() * PANEL, lam_local_);
+    is_used_.assign(used, used + n_used);
+    fee_.clear();
+    make_room(sites);
     for (int64_t q = 0; q < n_used; ++q)
       if (used[q]) fee_[q] = 0.0;
-    n_free_ = std::count(used, used + n_used, true);
+    uses_any_ = std::count(used, used + n_used, true) > 0;
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = member[i];
       const double w = rows_.weight(row);
@@ -37,7 +39,7 @@ class Visitor {
         if (!open(row)) return false;
         site_ = static_cast<int32_t>(sites.k) - 1;
         gap_ = 0.0;
-        fee_.resize(sites.n_panels() * PANEL, lam_local_);
+        make_room(sites);
       }
       if (w > 0.0) use(site_);
       label[row] = site_;
@@ -47,8 +49,14 @@ class Visitor {
   }
 
  private:
+  // For new sites, which the group does not use yet.
+  void make_room(const Sites& sites) {
+    fee_.resize(sites.n_panels() * PANEL, lam_local_);
+    is_used_.resize(sites.k, false);
+  }
+
   void use(int32_t site) {
-    n_free_ += fee_[site] == lam_local_;
+    uses_any_ = is_used_[site] = true;
     fee_[site] = 0.0;
   }
 
@@ -76,7 +84,7 @@ class Visitor {
     site_ = 0;
     each_panel(row, sites, [&](int64_t first, const double* gap, int64_t n) {
       for (int64_t lane = 0; lane < n; ++lane) {
-        const bool may = n_free_ == 0 || fee_[first + lane] < lam_local_;
+        const bool may = !uses_any_ || is_used_[first + lane];
         if (!may || !(gap[lane] < gap_)) continue;
         site_ = static_cast<int32_t>(first + lane);
         gap_ = gap[lane];
@@ -97,8 +105,9 @@ class Visitor {
 
   const Rows& rows_;
   const double lam_local_, lam_global_;
-  std::vector<double> fee_;  // what using a site costs this group: lam_local, or nothing once it is used
-  int64_t n_free_ = 0;
+  std::vector<double> fee_;    // what using a site costs this group: lam_local, or nothing once it is used
+  std::vector<char> is_used_;  // not to be read off the fees, all of which are zero where lam_local is
+  bool uses_any_ = false;
   Scratch scratch_;
   int32_t site_ = 0;
   double gap_ = 0.0;
