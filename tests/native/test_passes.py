@@ -262,6 +262,16 @@ def test_a_move_sets_others_in_motion_in_the_same_round(n_threads):
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("passes", [_core, reference], ids=["native", "reference"])
+def test_rows_of_the_only_cluster_stay(passes):
+    X, label = np.array([[0.0], [1.0], [5.0]]), np.zeros(3, dtype=np.int32)
+    rows = passes.dense_rows(X, np.zeros(1), np.zeros(1), False, None, "baseline")
+    clusters = np.array([3.0]), X.sum(axis=0, keepdims=True), X.mean(axis=0, keepdims=True), np.zeros(1)
+    exchange = passes.Exchange(rows, np.arange(3), np.full(3, -1, dtype=np.int32), 1e-9, 1, label, *clusters)
+    assert [exchange.round(label, *clusters) for _ in range(2)] == [0, 0]
+    assert label.tolist() == [0, 0, 0]
+
+
 def nearest_of_both(X, centres, isa):
     """Labels and squared distances by the compiled pass and by its twin."""
     found = []

@@ -103,10 +103,10 @@ class Visitor {
     return to;
   }
 
-  // Moves the row to the other cluster if that saves enough. A cluster's last row stays.
+  // Moves the row to the other cluster, if there is one and that saves enough. A cluster's last row stays.
   bool visit(int64_t row, int32_t& label, int32_t& other, Exchange::Seen& seen) {
     const double w = rows_.weight(row);
-    if (!(w > 0.0) || !(clusters_.n[label] > w)) return false;
+    if (other < 0 || !(w > 0.0) || !(clusters_.n[label] > w)) return false;
     const double farthest = seen.own_at_most(way(label)), nearest = seen.other_at_least(way(other));
     if (seen.anything && !saves(w, label, farthest * farthest, other, nearest * nearest)) return false;
     const int64_t twice[] = {row, row};

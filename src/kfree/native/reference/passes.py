@@ -237,7 +237,7 @@ class Exchange:
         self._rows, self._row, self._other, self._least_gain = rows, row, other.copy(), least_gain
         self._costs = DirectionRowCosts if len(rows.lengths) else MeanRowCosts
         self._z, size = rows.z(row), self._costs.size(n, sum)
-        for i in np.flatnonzero(other < 0):
+        for i in np.flatnonzero(other < 0) if len(centres) > 1 else ():
             joining = self._costs.joining(size, rows.weight[row[i]], sq_dists(self._z[i : i + 1], centres)[0])
             joining[label[row[i]]] = np.inf
             self._other[i] = joining.argmin()
@@ -247,9 +247,9 @@ class Exchange:
         costs, size, n_moved = self._costs, self._costs.size(n, sum).copy(), 0
         for i, row in enumerate(self._row):
             pair, w = [label[row], self._other[i]], self._rows.weight[row]
-            now, then = sq_dists(self._z[i : i + 1], centres[pair])[0]
-            if not w > 0 or not n[pair[0]] > w:
+            if pair[1] < 0 or not w > 0 or not n[pair[0]] > w:
                 continue
+            now, then = sq_dists(self._z[i : i + 1], centres[pair])[0]
             if not costs.joining(size[pair[1]], w, then) < costs.leaving(size[pair[0]], w, now) - self._least_gain:
                 continue
             for j, change in zip(pair, (-w, w), strict=True):
