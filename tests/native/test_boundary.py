@@ -113,6 +113,80 @@ def test_csr_arrays_of_other_lengths():
             _core.csr_rows(data, indices, indptr, 4, False, weight)
 
 
+def arrays_of_passes():
+    """What passes over 30 rows and two centres are given, but for rows and numbers."""
+    label, sq_dist = np.zeros(30, dtype=np.int32), np.ones(30)
+    stats, half = ({"n": np.ones(k), "sum": np.ones((k, 3)), "sse": np.ones(k)} for k in (2, 1))
+    centres, one = np.zeros((2, 3)), np.zeros((1, 3))
+    listed = {"row": np.arange(30), "cluster": np.zeros(30, dtype=np.int32)}
+    per_row, clusters = {"label": label, "sq_dist": sq_dist}, {"n": np.ones(2), "sum": np.ones((2, 3))}
+    clusters |= {"centres": centres, "way": np.zeros(2)}
+    return {
+        "nearest": {"centres": centres, "uids": np.arange(2), **per_row, **stats, "far": np.zeros(30, dtype=bool)},
+        "k_means": {"centres": centres, "uids": np.arange(2), **per_row, **stats},
+        "nearest_labels": {"centres": centres, "numbers": np.arange(2, dtype=np.int32), "label": label},
+        "accumulate": {**per_row, "sum": stats["sum"], "sse": stats["sse"]},
+        "choose": {**listed, "centres": centres, "label": label, **stats},
+        "scatter_product": {**listed, "centres": centres, **half},
+        "second_nearest": {**listed, "centres": centres, "second": label, "sq_dist": sq_dist},
+        "closing_costs": {**listed, "second": label, "centres": centres, "cost": np.ones(2)},
+        "distances_to_own": {**listed, "centres": centres, "sq_dist": sq_dist},
+        "distances": {"centres": centres, "sq_dist": np.ones((30, 2))},
+        "open_clusters": per_row,
+        "join_newborn": {"order": np.arange(30), "newborn": one, "born_at": np.arange(1), **per_row},
+        "approach": {"site": one, "sq_dist": sq_dist},
+        "best_candidate": {"candidates": centres, "sq_dist": sq_dist},
+        "copy": {"index": np.arange(30), "z": X.copy()},
+        "Exchange": {"row": np.arange(30), "other": label, "label": label, **clusters},
+        "round": {"label": label, **clusters},
+        "measured": {**listed, "sq_dist": sq_dist},
+    }
+
+
+NUMBERS_OF_PASSES = {
+    "nearest": {"lam": 1.0, "bounds": 30, "n_threads": 1},
+    "k_means": {"penalty": 0.0, "max_passes": 1, "bounds": 30, "n_threads": 1},
+    "accumulate": {"n": np.ones(2), "n_threads": 1},
+    "open_clusters": {"far": np.arange(3), "first_label": 2, "lam": 1.0, "room": 5, "n_threads": 1},
+    "join_newborn": {"first_label": 2, "n_threads": 1},
+    "copy": {},
+    "Exchange": {"least_gain": 0.1, "n_threads": 1},
+    "round": {},
+    "measured": {"centres": np.zeros((2, 3))},
+}
+
+
+def call_pass(name, arrays):
+    given = arrays | NUMBERS_OF_PASSES.get(name, {"n_threads": 1})
+    if "bounds" in given:
+        given["bounds"] = _core.Bounds(given["bounds"])
+    if name == "measured":
+        return _core.Bounds(30).measured(**given)
+    if name == "round":
+        whole = arrays_of_passes()["Exchange"] | NUMBERS_OF_PASSES["Exchange"]
+        return _core.Exchange(held(), **whole).round(**given)
+    return getattr(_core, name)(held(), **given)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"), [(name, short) for name, arrays in arrays_of_passes().items() for short in arrays]
+)
+def test_passes_take_arrays_that_fit_each_other(name, short):
+    """Else what is written beyond the end of an array belongs to others."""
+    arrays = arrays_of_passes()[name]
+    call_pass(name, arrays)
+    arrays[short] = np.ascontiguousarray(arrays[short][..., :-1])
+    with pytest.raises(ValueError, match="must have (shape|a row)"):
+        call_pass(name, arrays)
+
+
+@pytest.mark.parametrize("name", ["nearest", "k_means"])
+def test_bounds_are_those_of_the_rows(name, monkeypatch):
+    monkeypatch.setitem(NUMBERS_OF_PASSES[name], "bounds", 29)
+    with pytest.raises(ValueError, match="bounds must be those of as many rows"):
+        call_pass(name, arrays_of_passes()[name])
+
+
 GROUPS = {
     "member": (np.arange(29), "member must have shape"),
     "begin": (np.array([0, 40]), "begin must rise"),

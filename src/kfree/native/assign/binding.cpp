@@ -15,6 +15,10 @@ namespace kfree::binding {
 
 namespace {
 
+void require_as_many(const Bounds& bounds, const HeldRows& r) {
+  require(bounds.n_rows() == r.rows->n, "bounds must be those of as many rows");
+}
+
 auto as_array(std::vector<int64_t>&& list) {
   auto* kept = new std::vector<int64_t>(std::move(list));
   nb::capsule free(kept, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
@@ -30,16 +34,22 @@ void bind_assign(nb::module_& m) {
       .def("measured", [](const Bounds& self, Vector<const int64_t> row, Vector<const int32_t> cluster,
                           Matrix<const double> centres, Vector<double> sq_dist) {
         const auto k = static_cast<int64_t>(centres.shape(0)), d = static_cast<int64_t>(centres.shape(1));
-        return unlocked([&] { return self.measured(list_of(row, cluster), centres.data(), k, d, sq_dist.data()); });
+        const RowList list = list_of(row, cluster);
+        require_shape(sq_dist, "sq_dist", {list.n});
+        return unlocked([&] { return self.measured(list, centres.data(), k, d, sq_dist.data()); });
       }, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "sq_dist"_a.noconvert());
 
   m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
                       int n_threads, Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,
                       Array n, Array sum, Array sse, std::optional<Vector<bool>> far) {
-    require_columns(r, centres);
-    const auto stats = stats_of(*r.rows, n, sum, sse);
+    const auto k = static_cast<int64_t>(centres.shape(0));
+    require_as_many(bounds, r);
+    require_shape(uids, "uids", {k});
+    require_per_row(r, label, sq_dist);
+    const auto stats = stats_of(*r.rows, n, sum, sse, k);
+    if (far) require_shape(*far, "far", {r.rows->n});
     return unlocked([&] {
-      return nearest(*r.rows, sites_of(centres, n_threads), uids.data(), lam, n_threads, bounds, label.data(),
+      return nearest(*r.rows, sites_of(r, centres, n_threads), uids.data(), lam, n_threads, bounds, label.data(),
                             sq_dist.data(), stats, far ? far->data() : nullptr);
     });
   }, "rows"_a, "centres"_a.noconvert(), "uids"_a.noconvert(), "lam"_a, "n_threads"_a, "bounds"_a,
@@ -51,9 +61,9 @@ void bind_assign(nb::module_& m) {
                       Vector<double> n, Matrix<double> sum, Vector<double> sse) {
     const auto k = static_cast<int64_t>(centres.shape(0));
     require_shape(centres, "centres", {k, r.rows->d});
+    require_as_many(bounds, r);
     require_shape(uids, "uids", {k});
-    require_shape(label, "label", {r.rows->n});
-    require_shape(sq_dist, "sq_dist", {r.rows->n});
+    require_per_row(r, label, sq_dist);
     require_shape(n, "n", {k});
     require_shape(sum, "sum", {k, r.rows->d});
     require_shape(sse, "sse", {k});
@@ -67,18 +77,16 @@ void bind_assign(nb::module_& m) {
 
   m.def("nearest_labels", [](const HeldRows& r, Matrix<const double> centres, Vector<const int32_t> numbers,
                              int n_threads, Vector<int32_t> label) {
-    require_columns(r, centres);
     require_shape(numbers, "numbers", {static_cast<int64_t>(centres.shape(0))});
     require_shape(label, "label", {r.rows->n});
     return unlocked([&] {
-      return nearest_labels(*r.rows, sites_of(centres, n_threads), numbers.data(), n_threads, label.data());
+      return nearest_labels(*r.rows, sites_of(r, centres, n_threads), numbers.data(), n_threads, label.data());
     });
   }, "rows"_a, "centres"_a.noconvert(), "numbers"_a.noconvert(), "n_threads"_a, "label"_a.noconvert());
 
   m.def("accumulate", [](const HeldRows& r, Vector<const int32_t> label, Vector<const double> sq_dist, int n_threads,
                          Array n, Array sum, Array sse) {
-    require_shape(label, "label", {r.rows->n});
-    require_shape(sq_dist, "sq_dist", {r.rows->n});
+    require_per_row(r, label, sq_dist);
     const auto stats = stats_of(*r.rows, n, sum, sse);
     unlocked([&] { accumulate(*r.rows, label.data(), sq_dist.data(), n_threads, stats); });
   }, "rows"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "n"_a.noconvert(), "sum"_a.noconvert(),
@@ -106,6 +114,7 @@ void bind_assign(nb::module_& m) {
 
   m.def("open_clusters", [](const HeldRows& r, Vector<const int64_t> far, int32_t first_label, double lam, int64_t room,
                     int n_threads, Vector<int32_t> label, Vector<double> sq_dist) {
+    require_per_row(r, label, sq_dist);
     auto opened = unlocked([&] {
       return open_clusters(*r.rows, far.data(), far.shape(0), first_label, lam, room, n_threads, label.data(),
                           sq_dist.data());
@@ -117,39 +126,52 @@ void bind_assign(nb::module_& m) {
   m.def("join_newborn", [](const HeldRows& r, std::optional<Vector<const int64_t>> order, Matrix<const double> newborn,
                     Vector<const int64_t> born_at, int32_t first_label, int n_threads, Vector<int32_t> label,
                     Vector<double> sq_dist) {
+    const auto n_born = static_cast<int64_t>(newborn.shape(0));
+    require(n_born > 0, "newborn must have a row");
+    if (order) require_shape(*order, "order", {r.rows->n});
+    require_shape(born_at, "born_at", {n_born});
+    require_per_row(r, label, sq_dist);
     unlocked([&] {
-      join_newborn(*r.rows, order ? order->data() : nullptr, sites_of(newborn, n_threads), born_at.data(), first_label, n_threads,
-                   label.data(), sq_dist.data());
+      join_newborn(*r.rows, order ? order->data() : nullptr, sites_of(r, newborn, n_threads), born_at.data(),
+                   first_label, n_threads, label.data(), sq_dist.data());
     });
   }, "rows"_a, "order"_a.noconvert().none(), "newborn"_a.noconvert(), "born_at"_a.noconvert(), "first_label"_a,
      "n_threads"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert());
 
   m.def("approach", [](const HeldRows& r, Matrix<const double> site, int n_threads, Vector<double> sq_dist) {
-    unlocked([&] { approach(*r.rows, sites_of(site, n_threads), n_threads, sq_dist.data()); });
+    require_shape(site, "site", {1, r.rows->d});
+    require_shape(sq_dist, "sq_dist", {r.rows->n});
+    unlocked([&] { approach(*r.rows, sites_of(r, site, n_threads), n_threads, sq_dist.data()); });
   }, "rows"_a, "site"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
 
   m.def("best_candidate", [](const HeldRows& r, Matrix<const double> candidates, Vector<const double> sq_dist,
                              int n_threads) {
-    return unlocked([&] { return best_candidate(*r.rows, sites_of(candidates, n_threads), sq_dist.data(), n_threads); });
+    require(candidates.shape(0) > 0, "candidates must have a row");
+    require_shape(sq_dist, "sq_dist", {r.rows->n});
+    return unlocked([&] {
+      return best_candidate(*r.rows, sites_of(r, candidates, n_threads), sq_dist.data(), n_threads);
+    });
   }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a);
 
   m.def("potentials", [](const HeldRows& r, Matrix<const double> candidates, Vector<const double> sq_dist,
                          int n_threads, Array potential) {
     const bool by_node = is_by_node(*r.rows, potential, 1);
     unlocked([&] {
-      potentials(*r.rows, sites_of(candidates, n_threads), sq_dist.data(), n_threads, potential.data(), by_node);
+      potentials(*r.rows, sites_of(r, candidates, n_threads), sq_dist.data(), n_threads, potential.data(), by_node);
     });
   }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "potential"_a.noconvert());
 
   m.def("distances_to_own", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
                    Matrix<const double> centres, int n_threads, Vector<double> sq_dist) {
-    unlocked([&] { distances_to_own(*r.rows, list_of(row, cluster), sites_of(centres, n_threads), n_threads, sq_dist.data()); });
+    const RowList list = list_of(row, cluster);
+    require_shape(sq_dist, "sq_dist", {list.n});
+    unlocked([&] { distances_to_own(*r.rows, list, sites_of(r, centres, n_threads), n_threads, sq_dist.data()); });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
      "sq_dist"_a.noconvert());
 
   m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
-    require_columns(r, centres);
-    unlocked([&] { distances(*r.rows, sites_of(centres, n_threads), n_threads, sq_dist.data()); });
+    require_shape(sq_dist, "sq_dist", {r.rows->n, static_cast<int64_t>(centres.shape(0))});
+    unlocked([&] { distances(*r.rows, sites_of(r, centres, n_threads), n_threads, sq_dist.data()); });
   }, "rows"_a, "centres"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
 }
 

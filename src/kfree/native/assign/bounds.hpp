@@ -23,6 +23,8 @@ class Bounds {
   Bounds(int64_t n_rows, int64_t parted_columns, std::optional<bool> prefilter)
       : parted_columns_(parted_columns), prefilter_(prefilter), label_(n_rows), lower_(n_rows) {}
 
+  int64_t n_rows() const { return label_.size(); }
+
   // Distances to the rows' own sites are kept as well: a site that has not moved at all leaves its rows where they were.
   // That is for any number of rows from MANY_COLUMNS on, where it adds little to what a row takes; for few rows from
   // KEPT_COLUMNS on.

@@ -107,6 +107,8 @@ class Exchange {
   Exchange(const Rows& rows, RowList list, double least_gain, int n_threads, const int32_t* label,
            MovingClusters clusters);
 
+  const Rows& rows() const { return rows_; }
+
   // Visits every row once. in-out clusters, label (n,). Returns how many rows moved.
   int64_t round(MovingClusters clusters, int32_t* label);
 

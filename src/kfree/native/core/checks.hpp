@@ -13,14 +13,16 @@ inline void require(bool ok, const std::string& allowed) {
   if (!ok) throw std::invalid_argument(allowed);
 }
 
+// The shape without its first n_before axes.
 template <class Array>
-void require_shape(const Array& array, const char* name, std::initializer_list<int64_t> shape) {
-  bool ok = array.ndim() == shape.size();
-  size_t axis = 0;
+void require_shape(const Array& array, const char* name, std::initializer_list<int64_t> shape, size_t n_before = 0) {
+  bool ok = array.ndim() == n_before + shape.size();
+  size_t axis = n_before;
   for (const int64_t size : shape) ok = ok && static_cast<int64_t>(array.shape(axis++)) == size;
+  if (ok) return;
   std::string wanted;
   for (const int64_t size : shape) wanted += (wanted.empty() ? "" : ", ") + std::to_string(size);
-  require(ok, std::string(name) + " must have shape (" + wanted + ")");
+  require(false, std::string(name) + " must have shape (" + wanted + ")");
 }
 
 // begin (n + 1,) cuts n_entries into n parts: it starts at 0, does not fall and ends within the entries.

@@ -27,8 +27,7 @@ void require_fit(const HeldRows& r, const Groups& groups, const Sites& sites, co
                  const Vector<double>& sq_dist) {
   require(sites.k > 0, "centres must have at least one row");
   require_shape(used, "used", {groups.n, sites.k});
-  require_shape(label, "label", {r.rows->n});
-  require_shape(sq_dist, "sq_dist", {r.rows->n});
+  require_per_row(r, label, sq_dist);
 }
 
 }  // namespace
@@ -39,8 +38,7 @@ void bind_hdp(nb::module_& m) {
                     Vector<int32_t> label, Vector<double> sq_dist, std::optional<Vector<double>> cost,
                     std::optional<Matrix<bool>> successor) {
     const Groups groups = groups_of(r, member, begin);
-    require_columns(r, centres);
-    const Sites sites = unlocked([&] { return sites_of(centres, n_threads); });
+    const Sites sites = unlocked([&] { return sites_of(r, centres, n_threads); });
     require_fit(r, groups, sites, used, label, sq_dist);
     if (cost) require_shape(*cost, "cost", {sites.k});
     if (successor) require_shape(*successor, "successor", {sites.k, sites.k});
@@ -56,8 +54,7 @@ void bind_hdp(nb::module_& m) {
                     Matrix<const double> centres, double lam_local, double lam_global, int n_threads,
                     Matrix<const bool> used, Vector<int32_t> label, Vector<double> sq_dist) {
     const Groups groups = groups_of(r, member, begin);
-    require_columns(r, centres);
-    const Sites sites = unlocked([&] { return sites_of(centres, n_threads); });
+    const Sites sites = unlocked([&] { return sites_of(r, centres, n_threads); });
     require_fit(r, groups, sites, used, label, sq_dist);
     auto* founders = new std::vector<int64_t>(unlocked([&] {
       return visit(*r.rows, groups, sites, lam_local, lam_global, n_threads, used.data(), label.data(),
@@ -72,8 +69,7 @@ void bind_hdp(nb::module_& m) {
                       Matrix<const double> centres, int n_threads, Matrix<const bool> used,
                       Vector<const int32_t> label, Vector<int32_t> second, Vector<double> sq_dist) {
     const Groups groups = groups_of(r, member, begin);
-    require_columns(r, centres);
-    const Sites sites = unlocked([&] { return sites_of(centres, n_threads); });
+    const Sites sites = unlocked([&] { return sites_of(r, centres, n_threads); });
     require_fit(r, groups, sites, used, label, sq_dist);
     require_shape(second, "second", {r.rows->n});
     unlocked([&] {

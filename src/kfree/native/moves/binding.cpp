@@ -9,8 +9,16 @@ namespace kfree::binding {
 
 namespace {
 
-MovingClusters clusters_of(Vector<double>& n, Matrix<double>& sum, Matrix<double>& centres, Vector<double>& way) {
-  return {static_cast<int64_t>(n.shape(0)), n.data(), sum.data(), centres.data(), way.data()};
+// What an exchange changes: labels of all rows, and clusters.
+template <class Label>
+MovingClusters clusters_of(const Rows& rows, const Label& label, Vector<double>& n, Matrix<double>& sum,
+                           Matrix<double>& centres, Vector<double>& way) {
+  const auto k = static_cast<int64_t>(n.shape(0));
+  require_shape(label, "label", {rows.n});
+  require_shape(sum, "sum", {k, rows.d});
+  require_shape(centres, "centres", {k, rows.d});
+  require_shape(way, "way", {k});
+  return {k, n.data(), sum.data(), centres.data(), way.data()};
 }
 
 }  // namespace
@@ -19,33 +27,40 @@ void bind_moves(nb::module_& m) {
   m.def("choose", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
                      Matrix<const double> centres, int n_threads, Vector<int32_t> label, Array n,
                      Array sum, Array sse) {
-    const auto stats = stats_of(*r.rows, n, sum, sse);
-    unlocked([&] {
-      choose(*r.rows, list_of(row, cluster), sites_of(centres, n_threads), n_threads, label.data(), stats);
-    });
+    const RowList list = list_of(row, cluster);
+    require_shape(label, "label", {list.n});
+    const auto stats = stats_of(*r.rows, n, sum, sse, centres.shape(0));
+    unlocked([&] { choose(*r.rows, list, sites_of(r, centres, n_threads), n_threads, label.data(), stats); });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
      "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
 
   m.def("scatter_product", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
                    Matrix<const double> centres, int n_threads, Array n, Array sum, Array sse) {
-    const auto stats = stats_of(*r.rows, n, sum, sse);
-    unlocked([&] { scatter_product(*r.rows, list_of(row, cluster), sites_of(centres, n_threads), n_threads, stats); });
+    const RowList list = list_of(row, cluster);
+    const auto stats = stats_of(*r.rows, n, sum, sse, centres.shape(0) / 2);
+    unlocked([&] { scatter_product(*r.rows, list, sites_of(r, centres, n_threads), n_threads, stats); });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
      "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
 
   m.def("second_nearest", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
                      Matrix<const double> centres, int n_threads, Vector<int32_t> second, Vector<double> sq_dist) {
+    const RowList list = list_of(row, cluster);
+    require_shape(second, "second", {list.n});
+    require_shape(sq_dist, "sq_dist", {list.n});
     unlocked([&] {
-      second_nearest(*r.rows, list_of(row, cluster), sites_of(centres, n_threads), n_threads, second.data(), sq_dist.data());
+      second_nearest(*r.rows, list, sites_of(r, centres, n_threads), n_threads, second.data(), sq_dist.data());
     });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
      "second"_a.noconvert(), "sq_dist"_a.noconvert());
 
   m.def("closing_costs", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
                             Vector<const int32_t> second, Matrix<const double> centres, int n_threads, Array cost) {
+    const RowList list = list_of(row, cluster);
+    require_shape(second, "second", {list.n});
     const bool by_node = is_by_node(*r.rows, cost, 1);
+    require_shape(cost, "cost", {static_cast<int64_t>(centres.shape(0))}, by_node);
     unlocked([&] {
-      closing_costs(*r.rows, list_of(row, cluster), second.data(), sites_of(centres, n_threads), n_threads, cost.data(), by_node);
+      closing_costs(*r.rows, list, second.data(), sites_of(r, centres, n_threads), n_threads, cost.data(), by_node);
     });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "second"_a.noconvert(), "centres"_a.noconvert(),
      "n_threads"_a, "cost"_a.noconvert());
@@ -54,15 +69,14 @@ void bind_moves(nb::module_& m) {
       .def("__init__", [](Exchange* self, const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> other,
                           double least_gain, int n_threads, Vector<const int32_t> label, Vector<double> n,
                           Matrix<double> sum, Matrix<double> centres, Vector<double> way) {
-        const auto clusters = clusters_of(n, sum, centres, way);
-        unlocked([&] {
-          new (self) Exchange(*r.rows, list_of(row, other), least_gain, n_threads, label.data(), clusters);
-        });
+        const auto clusters = clusters_of(*r.rows, label, n, sum, centres, way);
+        const RowList list = list_of(row, other, "other");
+        unlocked([&] { new (self) Exchange(*r.rows, list, least_gain, n_threads, label.data(), clusters); });
       }, nb::keep_alive<1, 2>(), "rows"_a, "row"_a.noconvert(), "other"_a.noconvert(), "least_gain"_a, "n_threads"_a,
          "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "centres"_a.noconvert(), "way"_a.noconvert())
       .def("round", [](Exchange& self, Vector<int32_t> label, Vector<double> n, Matrix<double> sum,
                        Matrix<double> centres, Vector<double> way) {
-        const auto clusters = clusters_of(n, sum, centres, way);
+        const auto clusters = clusters_of(self.rows(), label, n, sum, centres, way);
         return unlocked([&] { return self.round(clusters, label.data()); });
       }, "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "centres"_a.noconvert(), "way"_a.noconvert());
 }

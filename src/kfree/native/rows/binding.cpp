@@ -135,6 +135,7 @@ void bind_rows(nb::module_& m) {
   m.def("all_finite", &is_all_finite<double>, "X"_a.noconvert(), "n_threads"_a);
 
   m.def("copy", [](const HeldRows& r, Vector<const int64_t> index, Matrix<double> z) {
+    require_shape(z, "z", {static_cast<int64_t>(index.shape(0)), r.rows->d});
     for (size_t i = 0; i < index.shape(0); ++i) r.rows->copy(index(i), z.data() + i * r.rows->d);
   }, "rows"_a, "index"_a.noconvert(), "z"_a.noconvert());
 }

@@ -1,5 +1,6 @@
 // Arrays from Python as the passes want them.
 #pragma once
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -13,17 +14,26 @@ namespace kfree::binding {
 // Sums, of any number of axes: see is_by_node.
 using Array = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
-inline Sites sites_of(const Matrix<const double>& centres, int n_threads) {
-  return Sites(centres.data(), centres.shape(0), centres.shape(1), n_threads);
+// Centres that rows are compared with.
+inline Sites sites_of(const HeldRows& r, const Matrix<const double>& centres, int n_threads) {
+  const auto k = static_cast<int64_t>(centres.shape(0));
+  require_shape(centres, "centres", {k, r.rows->d});
+  return Sites(centres.data(), k, r.rows->d, n_threads);
 }
 
-// Centres that rows are compared with have as many columns.
-inline void require_columns(const HeldRows& r, const Matrix<const double>& centres) {
-  require_shape(centres, "centres", {static_cast<int64_t>(centres.shape(0)), r.rows->d});
+// Some rows, and a cluster for each.
+inline RowList list_of(const Vector<const int64_t>& row, const Vector<const int32_t>& cluster,
+                       const char* name = "cluster") {
+  const auto n = static_cast<int64_t>(row.shape(0));
+  require_shape(cluster, name, {n});
+  return {row.data(), cluster.data(), n};
 }
 
-inline RowList list_of(Vector<const int64_t>& row, Vector<const int32_t>& cluster) {
-  return {row.data(), cluster.data(), static_cast<int64_t>(row.shape(0))};
+// A label and a squared distance for every row.
+template <class Label, class SqDist>
+void require_per_row(const HeldRows& r, const Label& label, const SqDist& sq_dist) {
+  require_shape(label, "label", {r.rows->n});
+  require_shape(sq_dist, "sq_dist", {r.rows->n});
 }
 
 // Whether an array of sums that has `axes` axes otherwise comes with one more: room for the sums of every node.
@@ -35,11 +45,17 @@ inline bool is_by_node(const Rows& rows, const Array& sums, size_t axes) {
                               std::to_string(n_nodes) + ", the number of nodes of the rows");
 }
 
-inline StatsOut stats_of(const Rows& rows, Array& n, Array& sum, Array& sse) {
+// Statistics of n_clusters, or of as many as there is room for.
+inline StatsOut stats_of(const Rows& rows, Array& n, Array& sum, Array& sse,
+                         std::optional<int64_t> n_clusters = std::nullopt) {
   const bool by_node = is_by_node(rows, n, 1);
   if (is_by_node(rows, sum, 2) != by_node || is_by_node(rows, sse, 1) != by_node)
     throw std::invalid_argument("n, sum and sse must all be by node, or none of them");
-  return {static_cast<int64_t>(n.shape(n.ndim() - 1)), n.data(), sum.data(), sse.data(), by_node};
+  const int64_t k = n_clusters.value_or(n.shape(n.ndim() - 1));
+  require_shape(n, "n", {k}, by_node);
+  require_shape(sum, "sum", {k, rows.d}, by_node);
+  require_shape(sse, "sse", {k}, by_node);
+  return {k, n.data(), sum.data(), sse.data(), by_node};
 }
 
 }  // namespace kfree::binding
