@@ -1,5 +1,6 @@
 """Checkpoints: answers come back to the bit, a record that was cut short is dropped, what is not ours is refused."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -132,6 +133,28 @@ def test_a_checkpoint_that_another_process_uses_is_refused(tmp_path):
     assert path.read_bytes() == content
     journal.close()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["fit.kfree"]
+
+
+FORK = """
+import os, sys
+from kfree.saving.journal import CheckpointError, Journal
+journal = Journal(sys.argv[1], {"estimator": "DPMeans", "rows": 7})
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+try:
+    Journal(sys.argv[1], {"estimator": "DPMeans", "rows": 7})
+except CheckpointError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_a_forked_child_leaves_the_lock_to_its_parent(tmp_path):
+    """At the end of the child its copy of the journal is finalised, too."""
+    found = subprocess.run([sys.executable, "-c", FORK, tmp_path / "fit.kfree"], stdout=subprocess.PIPE, text=True)
+    assert "in use by another fit" in found.stdout
+    assert not list(tmp_path.glob("*.lock"))
 
 
 def test_two_fits_of_one_process_are_told_apart_until_the_first_ends(tmp_path):

@@ -24,7 +24,7 @@ class Lock:
     """The lock of ``path``: a file beside it, which is removed with the lock. A process that ended holds none."""
 
     def __init__(self, path: str):
-        self._path = f"{path}.lock"
+        self._path, self._process = f"{path}.lock", os.getpid()
         self._file: IO[str] | None = None
         if fcntl is None:
             return
@@ -36,8 +36,9 @@ class Lock:
 
     def release(self) -> None:
         if self._file is not None:
-            with suppress(OSError):
-                os.unlink(self._path)
+            if os.getpid() == self._process:  # a fork has a copy of the lock, and its parent goes on
+                with suppress(OSError):
+                    os.unlink(self._path)
             self._file.close()
             self._file = None
 
