@@ -8,8 +8,15 @@ import re
 import sys
 from pathlib import Path
 
-# What the system has left, and what a container may use at most; both are files of Linux.
-_MEMORY_INFO, _CONTAINER_LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+from kfree.core.control_groups import own_groups, text_of
+
+_ROOT = Path("/")  # of the file system in which Linux says what memory there is
+# The limit of a control group, what it uses, and the line of memory.stat about that part of it which is of files and is
+# given up first: in version 2, and in version 1.
+_GROUP_FILES = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 # Fewer bytes are not worth asking the system, which takes as long as a small pass.
 _SMALL = 1 << 28
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -41,14 +48,22 @@ def available_bytes() -> int | None:
     True
     """
     try:
-        fields = dict(line.split(":", 1) for line in _MEMORY_INFO.read_text().splitlines())
+        fields = dict(line.split(":", 1) for line in (_ROOT / "proc/meminfo").read_text().splitlines())
         available = 1024 * int(fields["MemAvailable"].split()[0])
     except (OSError, KeyError, ValueError):
         return None
-    try:
-        return min(available, int(_CONTAINER_LIMIT.read_text()))
-    except (OSError, ValueError):  # no container, or "max": one without a limit
-        return available
+    limits = [_left_in(group) for group in own_groups("memory", _ROOT)]
+    return min([available, *(left for left in limits if left is not None)])
+
+
+def _left_in(group: Path) -> int | None:
+    """Bytes that a control group may still take, or None where it has no limit."""
+    for limit, used, of_files in _GROUP_FILES:
+        most = text_of(group / limit).strip()
+        if most.isdigit():  # else "max", or a group of the other version
+            statistics = dict(line.split() for line in text_of(group / "memory.stat").splitlines())
+            return max(0, int(most) - int(text_of(group / used) or 0) + int(statistics.get(of_files, 0)))
+    return None
 
 
 def require_memory(n_centres: int, n_features: int, n_copies: int) -> None:

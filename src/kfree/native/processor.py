@@ -7,6 +7,8 @@ import os
 from functools import cache
 from pathlib import Path
 
+from kfree.core.control_groups import own_groups, text_of
+
 ISA_VARIABLE = "KFREE_ISA"
 
 
@@ -25,36 +27,18 @@ def _own_quota(process: int) -> float | None:
 
 def cgroup_quota(root: str | os.PathLike[str] = "/") -> float | None:
     """Processors' worth of time that Linux control groups, version 1 or 2, grant to this process, or None."""
-    membership = Path(root, "proc/self/cgroup")
-    quotas = []
-    for line in _text(membership).splitlines():
-        _, controllers, name = line.split(":", 2)
-        hierarchy = Path(root, "sys/fs/cgroup")
-        if controllers:  # version 1
-            if "cpu" not in controllers.split(","):
-                continue
-            hierarchy = hierarchy / "cpu"
-        # A limit of a group binds all groups in it. Inside a container the upper ones may be out of sight.
-        group = Path(name.lstrip("/"))
-        quotas += [_quota(hierarchy / part) for part in (group, *group.parents)]
+    quotas = [_quota(group) for group in own_groups("cpu", root)]
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def _quota(group: Path) -> float | None:
     """The limit of one group: cpu.max holds "quota period" in version 2, two files do in version 1."""
-    words = _text(group / "cpu.max").split()
+    words = text_of(group / "cpu.max").split()
     if not words:
-        words = (_text(group / "cpu.cfs_quota_us") + " " + _text(group / "cpu.cfs_period_us")).split()
+        words = (text_of(group / "cpu.cfs_quota_us") + " " + text_of(group / "cpu.cfs_period_us")).split()
     if len(words) < 2 or words[0] in ("max", "-1"):
         return None
     return int(words[0]) / int(words[1])
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
 
 
 def chosen_instruction_set(available: list[str]) -> str:
