@@ -19,11 +19,11 @@ NB_MODULE(_core, m) {
   kfree::binding::bind_rows(m);
   kfree::binding::bind_assign(m);
   kfree::binding::bind_moves(m);
-  kfree::binding::bind_online(m);
-  kfree::binding::bind_cut(m);
-  kfree::binding::bind_agglomerate(m);
+  kfree::binding::bind_stream(m);
+  kfree::binding::bind_graph(m);
+  kfree::binding::bind_trees(m);
   kfree::binding::bind_quadratic(m);
-  kfree::binding::bind_hdp(m);
+  kfree::binding::bind_groups(m);
   kfree::binding::bind_samplers(m);
   kfree::binding::bind_path(m);
   m.def("give_back_free_memory", &kfree::give_back_free_memory);

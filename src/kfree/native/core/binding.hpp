@@ -61,15 +61,15 @@ int64_t interruptible(Work work) {
   });
 }
 
-// One for each folder.
+// One for each folder, with its name.
 void bind_rows(nb::module_& m);
 void bind_assign(nb::module_& m);
 void bind_moves(nb::module_& m);
-void bind_online(nb::module_& m);
-void bind_cut(nb::module_& m);
-void bind_agglomerate(nb::module_& m);
+void bind_stream(nb::module_& m);
+void bind_graph(nb::module_& m);
+void bind_trees(nb::module_& m);
 void bind_quadratic(nb::module_& m);
-void bind_hdp(nb::module_& m);
+void bind_groups(nb::module_& m);
 void bind_samplers(nb::module_& m);
 void bind_path(nb::module_& m);
 

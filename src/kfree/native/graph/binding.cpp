@@ -17,7 +17,7 @@ Graph graph_of(const Begin& begin, const Neighbour& neighbour, const Values& wei
 
 }  // namespace
 
-void bind_cut(nb::module_& m) {
+void bind_graph(nb::module_& m) {
   m.def("move_nodes", [](Begin begin, Neighbour neighbour, Values weight, Values out, Values volume, double lam,
                          double least_gain, bool thorough, Vector<const int64_t> order, Vector<const int32_t> block,
                          Vector<int32_t> label) {

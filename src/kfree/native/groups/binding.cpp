@@ -32,7 +32,7 @@ void require_fit(const HeldRows& r, const Groups& groups, const Sites& sites, co
 
 }  // namespace
 
-void bind_hdp(nb::module_& m) {
+void bind_groups(nb::module_& m) {
   m.def("allot", [](const HeldRows& r, Vector<const int64_t> member, Vector<const int64_t> begin,
                     Matrix<const double> centres, double lam_local, int n_threads, Matrix<bool> used,
                     Vector<int32_t> label, Vector<double> sq_dist, std::optional<Vector<double>> cost,

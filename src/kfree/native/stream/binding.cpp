@@ -110,7 +110,7 @@ void unpickle(Stream& stream, const Pickled<Stored>& from) {
 
 }  // namespace
 
-void bind_online(nb::module_& m) {
+void bind_stream(nb::module_& m) {
   constexpr auto owned = nb::rv_policy::move;
   nb::class_<Stream>(m, "Stream")
       .def("__init__",

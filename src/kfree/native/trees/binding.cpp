@@ -78,7 +78,7 @@ void bind_counts(nb::module_& m, const char* name) {
 
 }  // namespace
 
-void bind_agglomerate(nb::module_& m) {
+void bind_trees(nb::module_& m) {
   m.def(
       "merge_gaussians",
       [](Matrix<const double> rows, double xi0, double eta0, Numbers size_terms, Matrix<int64_t> pairs,
