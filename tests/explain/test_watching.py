@@ -137,6 +137,18 @@ def test_a_fit_with_noise_that_is_stopped_keeps_the_last_finished_search(model, 
             assert np.count_nonzero(stopped.labels_ == -1) == (5 if number > 1 else 0)
 
 
+@pytest.mark.parametrize("search", ["split-merge", "summary"])
+def test_a_search_that_is_stopped_at_its_last_move_has_converged(search, data, monkeypatch):
+    class Stopping(_monitoring.Monitor):
+        def report(self, descent):
+            super().report(descent)
+            self.stopped_by = "callback" if descent.converged else None
+
+    monkeypatch.setattr(_monitoring, "Monitor", Stopping)
+    model = DPMeans(lam=2.0, search=search).fit(data["rows"])
+    assert (model.converged_, model.stop_reason_) == (True, "converged")
+
+
 UNWATCHED = {
     "AutoCluster": lambda X: AutoCluster().fit(X),
     "SpectralDPMeans": lambda X: SpectralDPMeans().fit(X),

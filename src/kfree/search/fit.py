@@ -45,7 +45,7 @@ def fit_by_summary(
     most = min(MOST_PASSES, search.max_iter)
     descent = descended(rows, begun, found.objective, search.step, most, monitor)
     limit = "max_iter" if most == search.max_iter else "passes"
-    descent.stop_reason = monitor.stopped_by or ("converged" if descent.converged else limit)
+    descent.stop_reason = monitor.stop_reason(descent, most, limit)
     earlier, cost = found.descent, found.descent.state.cost + summary.offset
     searched = SummarySearch(summary.sample, cost, earlier.n_iter, earlier.converged, summary.n_passes)
     return Result(rows, found.objective, descent.state, descent, found.path, searched)

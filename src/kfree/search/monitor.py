@@ -71,10 +71,11 @@ class Monitor(Watch):
         for listener in self.listeners:
             listener.passing(number, share, n_bytes)
 
-    def stop_reason(self, descent: Descent[Any], max_iter: int) -> str:
-        """Why a search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback"."""
+    def stop_reason(self, descent: Descent[Any], most: int, limit: str = "max_iter") -> str:
+        """Why a search ended: "converged", also if it was stopped then; "interrupt" or "callback"; ``limit``, the name of
+        a limit of ``most`` moves; or "time_budget"."""
         if descent.converged:
             return "converged"
         if self.stopped_by is not None:
             return self.stopped_by
-        return "max_iter" if descent.n_iter >= max_iter else "time_budget"
+        return limit if descent.n_iter >= most else "time_budget"
