@@ -126,6 +126,11 @@ def test_the_automatic_penalty_is_that_of_the_first_chunk(rng):
         OnlineDPMeans().partial_fit(X[:99])
 
 
+def test_the_largest_penalties_stay_as_they_are(rng):
+    """From 2^1020 on they were a sixteenth of what was given, or less."""
+    assert OnlineDPMeans(lam=1e308).fit(rng.normal(size=(50, 2))).lam_ == 1e308
+
+
 def test_a_limit_doubles_the_penalty(rng):
     X = gaussians(rng)
     model = OnlineDPMeans(lam=100.0, max_clusters=3, n_micro=100).fit(X[:2000])

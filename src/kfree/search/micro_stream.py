@@ -35,7 +35,7 @@ _FIRST_REVIEW, _GROWTH = 1000, 1.1
 _FEWEST_ROWS, _SAMPLE = 100, 20_000
 # Maximum number of moves of the search on micro-clusters; it converges long before.
 _MAX_ITER = 10_000
-# A penalty is below 2 to this power; twice as many doublings lead there from any.
+# A penalty that doubles stays below 2 to this power; twice as many doublings lead there from any.
 _LARGEST_EXPONENT, _MOST_DOUBLINGS = 1020, 2100
 # Events are kept in less than so many arrays.
 _MOST_PARTS = 64
@@ -216,7 +216,7 @@ class MicroStream:
             points = _directions(*points)
 
         def fitted(n_doublings: int) -> Result:
-            lam = math.ldexp(least, min(n_doublings, _LARGEST_EXPONENT - math.frexp(least)[1]))
+            lam = max(least, math.ldexp(least, min(n_doublings, _LARGEST_EXPONENT - math.frexp(least)[1])))
             return _clustered(*points, lam, self.frame.unit, self._engine, 1)
 
         found = _first_within(self._max_clusters, fitted)

@@ -72,8 +72,8 @@ class Monitor(Watch):
             listener.passing(number, share, n_bytes)
 
     def stop_reason(self, descent: Descent[Any], most: int, limit: str = "max_iter") -> str:
-        """Why a search ended: "converged", also if it was stopped then; "interrupt" or "callback"; ``limit``, the name of
-        a limit of ``most`` moves; or "time_budget"."""
+        """Why a search ended: "converged", also if it was stopped then; "interrupt" or "callback"; the name of the
+        ``limit`` that allows ``most`` moves; or "time_budget"."""
         if descent.converged:
             return "converged"
         if self.stopped_by is not None:
