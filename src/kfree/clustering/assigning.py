@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,24 +45,37 @@ def assigned(
 ) -> Assigned:
     """The cluster of each row of a table, and with ``scores`` how certain it is."""
     require_like_fit(plan, table)
-    plan = accepting(plan, unseen)
-    parts, kept, n_unseen, begin = [], [], 0, 0
+    require_unseen(plan, unseen)
+    parts, kept, has_unseen, begin = [], [], [], 0
     # Rows of a group are labelled together.
     size = {} if plan.group is None else {"size": table.n_rows}
     for batch in table.batches([*plan.columns, *([] if plan.group is None else [plan.group])], **size):
-        X, complete = plan.matrix(table.title, batch, begin)
-        groups = {} if plan.group is None else {"groups": _groups(batch, plan.group)[complete]}
+        rows = plan.matrix(table.title, batch, begin, unseen)
+        groups = {} if plan.group is None else {"groups": _groups(batch, plan.group)[rows.kept]}
         new = {"allow_new": True} if allow_new else {}
-        labels = model.predict(X, **groups, **new) if len(X) else np.empty(0, dtype=np.int32)
-        if unseen != "error" and plan.encoder is not None:
-            has_unseen = plan.encoder.unseen_in(plan.frame(batch)).any(axis=1)
-            labels = np.where(has_unseen[complete], np.int32(-1), labels) if unseen == "new" else labels
-            n_unseen += int(has_unseen.sum())
-        parts.append({"cluster": labels} | (scores_of(model, X) if scores else {}))
-        kept.append(complete)
-        begin += len(complete)
+        labels = model.predict(rows.X, **groups, **new) if len(rows.X) else np.empty(0, dtype=np.int32)
+        parts.append({"cluster": labels} | (scores_of(model, rows.X) if scores else {}))
+        kept.append(rows.kept)
+        has_unseen.append(rows.has_unseen)
+        begin += len(rows.kept)
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return Assigned(columns, np.concatenate(kept), n_unseen)
+    all_kept, all_unseen = np.concatenate(kept), np.concatenate(has_unseen)
+    columns, used = _with_new(columns, all_kept, all_unseen & (unseen == "new"))
+    return Assigned(columns, used, int(all_unseen.sum()))
+
+
+def _with_new(columns: dict[str, NDArray[Any]], kept: Mask, is_new: Mask) -> tuple[dict[str, NDArray[Any]], Mask]:
+    """What is assigned to the ``kept`` rows and to those that are new, with the label −1; and a mask of all these.
+
+    A new row has no scores where nothing stands for its missing values: they are masked.
+    """
+    used = kept | is_new
+    if not kept[used].all():
+        for name, values in columns.items():
+            columns[name] = np.ma.masked_all(int(used.sum()), values.dtype)
+            columns[name][kept[used]] = values
+    labels = np.where(is_new[used], np.int32(-1), np.ma.filled(columns["cluster"], -1))
+    return columns | {"cluster": labels}, used
 
 
 def require_like_fit(plan: Preparation, table: FrameTable | FilesTable) -> None:
@@ -86,16 +98,11 @@ def require_like_fit(plan: Preparation, table: FrameTable | FilesTable) -> None:
             )
 
 
-def accepting(plan: Preparation, unseen: str) -> Preparation:
-    """The preparation with another treatment of levels that the rows of the fit did not have."""
+def require_unseen(plan: Preparation, unseen: str) -> None:
+    """Raise unless this can be done about levels that the rows of the fit did not have."""
     require_choice("unseen", unseen, UNSEEN)
-    if unseen == "error":
-        return plan
-    if plan.encoder is None:
+    if unseen != "error" and plan.encoder is None:
         raise ValueError(f"unseen={unseen!r} is for tables that were encoded, whose columns have levels; leave it out.")
-    encoder = copy(plan.encoder)
-    encoder.unseen = "missing"
-    return replace(plan, encoder=encoder)
 
 
 def scores_of(model: Any, rows: Any) -> dict[str, Floats]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +40,19 @@ class Reading:
             rules=tuple(self.rules.items()),
             numbers=tuple(numbers),
         )
+
+
+class Prepared(NamedTuple):
+    """Rows of a table as a model takes them: ``X``, those that can be used.
+
+    ``kept`` is a mask of these among all rows, ``gaps`` are their values that were missing (rows of X, columns of the
+    table), and ``has_unseen`` is a mask of all rows: which have a level that the rows of the fit did not have.
+    """
+
+    X: NDArray[Any]
+    kept: Mask
+    gaps: Mask
+    has_unseen: Mask
 
 
 @dataclass(frozen=True)
@@ -73,32 +89,44 @@ class Preparation:
             return self.columns
         return [encoder.name for encoder in self.encoder.encoders_ if getattr(encoder, "family", None) == "number"]
 
-    def matrix(self, title: str, batch: Any, first_row: int = 0) -> tuple[NDArray[Any], Mask]:
-        """The rows of a batch that can be used, as numbers, and a mask of these rows."""
+    def matrix(self, title: str, batch: Any, first_row: int = 0, unseen: str = "error") -> Prepared:
+        """The rows of a batch that can be used, as numbers.
+
+        ``unseen`` levels are an error, count as missing ("missing"), or make a row new, which needs no values ("new").
+        """
         if self.encoder is None:
             X = self._numbers(title, batch)
-            kept = self.complete(title, np.isnan(X), first_row)
-            return X[kept], kept
-        kept = self.complete(title, self.gaps(title, batch), first_row)
-        if not kept.any():
-            return np.empty((0, len(self.encoder.get_feature_names_out()))), kept
-        try:
-            return np.asarray(self.encoder.transform(filtered(self.frame(batch), kept))), kept
-        except ValueError as error:
-            raise ValueError(f"{title}: {error}") from error
-
-    def gaps(self, title: str, batch: Any) -> Mask:
-        """Where values of a batch are missing, or are levels that count as missing, (n_rows, n_columns)."""
-        if self.encoder is None:
-            return np.isnan(self._numbers(title, batch))
+            gaps = np.isnan(X)
+            kept = self.complete(title, gaps, first_row)
+            return Prepared(X[kept], kept, gaps[kept], np.zeros(len(X), dtype=bool))
+        encoder = copy(self.encoder)
+        encoder.unseen = "error" if unseen == "error" else "missing"
         frame = self.frame(batch)
         gaps = gaps_of(frame)
-        if self.encoder.unseen == "error":
-            return gaps
-        try:
-            return gaps | self.encoder.unseen_in(frame)
-        except ValueError as error:
-            raise ValueError(f"{title}: {error}") from error
+        with _naming(title):
+            new = np.zeros_like(gaps) if unseen == "error" else encoder.unseen_in(frame)
+        if self.missing == "error":
+            kept = self.complete(title, gaps, first_row)
+            self._require_known(title, new, first_row, unseen)
+            kept &= ~new.any(axis=1)
+        else:
+            kept = self.complete(title, gaps | new, first_row)
+        X = np.empty((0, len(self.get_feature_names_out())))
+        if kept.any():
+            with _naming(title):
+                X = np.asarray(encoder.transform(filtered(frame, kept)))
+        return Prepared(X, kept, (gaps | new)[kept], np.asarray(new.any(axis=1)))
+
+    def _require_known(self, title: str, new: Mask, first_row: int, unseen: str) -> None:
+        """Raise where new levels count as missing values and these are an error."""
+        if unseen != "missing" or not new.any():
+            return
+        row = first_row + int(new.any(axis=1).argmax()) + 1
+        raise ValueError(
+            f"{title} has levels that the rows of the fit did not have in {self.columns_with(new)}; the first is in "
+            f"row {row}. With unseen='missing' they are missing values, which missing='error' of the fit refuses. Fit "
+            "with missing='nearest', or predict with unseen='new', which labels such rows −1."
+        )
 
     def frame(self, batch: Any) -> Any:
         """The columns of a batch, which is a frame or a dict of arrays, as a frame."""
@@ -167,3 +195,12 @@ class Preparation:
     def get_feature_names_out(self) -> list[str]:
         """Names of the columns of the rows."""
         return self.columns if self.encoder is None else [str(name) for name in self.encoder.get_feature_names_out()]
+
+
+@contextmanager
+def _naming(title: str) -> Iterator[None]:
+    """Errors about a table name it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{title}: {error}") from error

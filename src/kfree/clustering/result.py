@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree import saving
-from kfree.clustering.assigning import accepting, assigned, require_like_fit, scores_of, with_gaps
+from kfree.clustering.assigning import assigned, require_like_fit, require_unseen, scores_of, with_gaps
 from kfree.clustering.explanation import Explanation
 from kfree.clustering.frames import is_frame
 from kfree.clustering.preparation import Preparation
@@ -333,16 +333,16 @@ class Clustering:
         if self.preparation is None:
             X = as_rows(table)
             return X, np.ones(X.shape[0], dtype=bool)
-        plan, title, batch = self._read(table, unseen)
-        return plan.matrix(title, batch)
+        title, batch = self._read(table, unseen)
+        return self.preparation.matrix(title, batch, unseen=unseen)[:2]
 
-    def _read(self, table: Any, unseen: str) -> tuple[Preparation, str, Any]:
-        """The columns of the model in a table, with its title and the preparation for it."""
+    def _read(self, table: Any, unseen: str) -> tuple[str, Any]:
+        """The columns of the model in a table, with its title."""
         assert self.preparation is not None  # an array has no columns
-        plan = accepting(self.preparation, unseen)
-        found = opened(table, plan.text_options(TextOptions()))
-        require_like_fit(plan, found)
-        return plan, found.title, found.read(plan.columns)
+        require_unseen(self.preparation, unseen)
+        found = opened(table, self.preparation.text_options(TextOptions()))
+        require_like_fit(self.preparation, found)
+        return found.title, found.read(self.preparation.columns)
 
     def _one_row(self, row: Any, unseen: str) -> tuple[Any, set[str]]:
         """A row as the model takes it, and the columns of the table whose values are missing there."""
@@ -378,9 +378,8 @@ class Clustering:
         """The columns whose values are missing in the only row of a table that has any."""
         if self.preparation is None:
             return set()
-        plan, title, batch = self._read(table, unseen)
-        gaps = plan.gaps(title, batch)
-        return {plan.columns[j] for j in np.flatnonzero(gaps[~gaps.all(axis=1)].any(axis=0))}
+        gaps = self.preparation.matrix(*self._read(table, unseen), unseen=unseen).gaps
+        return {self.preparation.columns[j] for j in np.flatnonzero(gaps.any(axis=0))}
 
     def _feature_names(self, n_columns: int) -> list[str]:
         plan = self.preparation

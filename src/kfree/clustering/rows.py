@@ -176,8 +176,7 @@ def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weig
     spread = np.flatnonzero(numbers % step_of(table) == 0)
     frame = frame.take(spread)
     batch = {name: frame.column(name).combine_chunks() for name in plan.columns}
-    X, kept = plan.matrix(table.title, batch)
-    gaps = plan.gaps(table.title, batch)[kept]
+    X, kept, gaps, _ = plan.matrix(table.title, batch)
     if len(X) < table.n_rows:
         what = "scales, summary, page and picture are" if encoder else "summary, page and picture are"
         say(f"{what} those of {len(X)} of {table.n_rows} rows, spread evenly over the table")
