@@ -13,6 +13,7 @@ from kfree.core.sites import Sites
 from kfree.engines.contract import Rows
 from kfree.engines.files.engine import Place, open_stream
 from kfree.engines.local.rows import LocalRows
+from kfree.engines.moves import _to_nearest
 from kfree.engines.registry import open_engine
 from kfree.native import _core
 
@@ -146,3 +147,16 @@ def test_the_meter_notices_rows(rng):
         engine.labels(done.assignment)
     with pytest.raises(RowsCrossed, match="rows moved an array of 998 elements"):
         engine.rows(np.arange(499))
+
+
+@pytest.mark.parametrize("name", ["native", "reference"])
+@pytest.mark.parametrize("small", [[0, 1, 3], [1, 3], [3]])
+def test_the_nearest_small_cluster_is_another_than_the_own(small, name, rng):
+    """Rows of the first of several small clusters had the distance to their own."""
+    X, centres = rng.normal(size=(40, 2)), rng.normal(size=(4, 2))
+    labels = rng.integers(4, size=40).astype(np.int32)
+    rows = open_engine(name, X, frame=Frame.plain(2))
+    found = _to_nearest(rows, np.array(small), np.arange(40), labels, centres)
+    sq_dist = ((X[:, None] - centres[small]) ** 2).sum(axis=2)
+    sq_dist[labels[:, None] == np.array(small)] = np.inf
+    np.testing.assert_allclose(found, sq_dist.min(axis=1))

@@ -17,7 +17,7 @@ from kfree.core.hashing import hashed
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Mask
-from kfree.engines.passes import RowPasses
+from kfree.engines.passes import RowPasses, sq_dist_to_nearest
 from kfree.engines.questions import Copies, Keys, Question
 from kfree.engines.sums import Sums, merged
 from kfree.native.memory import give_back_free_memory
@@ -147,19 +147,13 @@ class Drawing(Question[NearestAndRegion]):
         keys = region.keys(inside, *span)
         if region.border and region.wanted.any():
             others = arrays.flatnonzero(~is_inside if counts is None else ~is_inside & counts)
-            to_wanted = _sq_dist_to_nearest(rows, begin + others, self.sites.centres[region.wanted])
+            to_wanted = sq_dist_to_nearest(rows, begin + others, self.sites.centres[region.wanted])
             own, to_wanted = arrays.to_numpy(sq_dist[begin + others]), arrays.to_numpy(to_wanted)
             near, more = region.keys_of_others(arrays.to_numpy(others), *span, own, to_wanted)
             inside, keys = np.concatenate([inside, near]), np.concatenate([keys, more])
             order = np.argsort(inside)
             inside, keys = inside[order], keys[order]
         return begin + inside, keys
-
-
-def _sq_dist_to_nearest(rows: RowPasses, listed: Array, centres: Floats) -> Array:
-    """Squared distances of listed rows to the nearest of some centres."""
-    one_more = np.vstack([centres, centres[:1]])  # which is left out for every row
-    return rows.second_nearest(listed, rows.arrays.full(len(listed), len(centres), np.int32), one_more)[1]
 
 
 def _with_room(rows: RowPasses, index: Index, n_spare: int) -> tuple[ArrayOrCSR, Floats | None]:

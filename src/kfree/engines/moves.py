@@ -17,7 +17,7 @@ from kfree.core.masses import Masses
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels, Mask, Stats
-from kfree.engines.passes import RowPasses
+from kfree.engines.passes import RowPasses, sq_dist_to_nearest
 
 # Candidate rows for an exchange: those for which another cluster costs at most this much more.
 NEARLY = 1.1
@@ -214,14 +214,14 @@ def _joining(size: float, weight: Array) -> Array:
 
 def _to_nearest(passes: RowPasses, some: Index, rows: Array, labels: Array, centres: Floats) -> Array:
     """The squared distance of each row to the nearest of ``some`` clusters, its own aside."""
-    nobody = len(some)
-    place_of = np.full(len(centres), nobody, dtype=np.int32)
-    place_of[some] = np.arange(nobody)
-    place = passes.arrays.of(place_of)[labels]
-    _, sq_dist = passes.second_nearest(rows, place, np.vstack([centres[some], centres[some[:1]]]))
-    # A cluster that is alone among them was compared with the placeholder for no cluster.
-    if nobody == 1:
-        sq_dist[place < nobody] = np.inf
+    arrays, place_of = passes.arrays, np.full(len(centres), -1, dtype=np.int32)
+    place_of[some] = np.arange(len(some))
+    place = arrays.of(place_of)[labels]
+    within, beyond = arrays.flatnonzero(place >= 0), arrays.flatnonzero(place < 0)
+    sq_dist = arrays.full(len(rows), np.inf, np.float64)
+    sq_dist[beyond] = sq_dist_to_nearest(passes, rows[beyond], centres[some])
+    if len(some) > 1:
+        sq_dist[within] = passes.second_nearest(rows[within], place[within], centres[some])[1]
     return sq_dist
 
 

@@ -122,6 +122,12 @@ class RowPasses(ABC):
         return self.arrays.full(len(rows), 1.0, np.float64) if self.weight is None else self.weight[rows]
 
 
+def sq_dist_to_nearest(rows: RowPasses, listed: Array, centres: Floats) -> Array:
+    """Squared distances of listed rows to the nearest of some centres."""
+    one_more = np.vstack([centres, centres[:1]])  # which is left out for every row
+    return rows.second_nearest(listed, rows.arrays.full(len(listed), len(centres), np.int32), one_more)[1]
+
+
 def swept(
     rows: RowPasses, sites: Sites, lam: float, order: Array | None, room: int
 ) -> tuple[Array, Array, Sums, Array, int]:
