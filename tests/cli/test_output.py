@@ -1,5 +1,6 @@
 """Output: in row order, in every format, as the input was written; and whole or not at all."""
 
+import datetime
 import io
 import json
 import resource
@@ -216,3 +217,46 @@ def test_long_cells_are_made_safe(cell, here, capsys):
     status, _, err = outcome(line, capsys)
     assert status == 0, err
     assert pd.read_csv("out.csv")["note"].iloc[-1] == "'" + pd.read_csv("t.csv")["note"].iloc[-1]
+
+
+# A column of two files of a folder, and what a Parquet file of both holds.
+OF_TWO_FILES = {
+    "whole and decimal": ("5", "7.5", [5.0, 7.5]),
+    "decimal and whole": ("7.5", "5", [7.5, 5.0]),
+    "number and text": ("5", "word", ["5", "word"]),
+    "text and number": ("word", "7.5", ["word", "7.5"]),
+    "codes in the second": ("8001", "007", ["8001", "007"]),
+    "codes in the first": ("007", "8001", ["007", "8001"]),
+    "empty and number": ("", "7", [None, 7]),
+    "number and empty": ("7", "", [7, None]),
+    "empty and date": ("", "2024-01-31", [None, datetime.date(2024, 1, 31)]),
+    "date and time": ("2024-01-31", "2024-01-31 10:00", [datetime.datetime(2024, 1, 31, h) for h in (0, 10)]),
+    "yes and number": ("true", "2", [1.0, 2.0]),
+    "whole and large": ("5", "9007199254740993", [5, 9007199254740993]),
+}
+
+
+@pytest.mark.parametrize("name", OF_TWO_FILES)
+def test_a_folder_becomes_one_parquet_file_whatever_its_files_hold(name, here, capsys):
+    import pyarrow.parquet
+
+    first, second, expected = OF_TWO_FILES[name]
+    (here / "folder").mkdir()
+    (here / "folder/a.csv").write_text(f"x,n\n1,{first}\n")
+    (here / "folder/b.csv").write_text(f"x,n\n30,{second}\n")
+    line = ["cluster", "folder", "--no-encode", "--columns", "x", "--lam", "1", "-o", "out.parquet", "--quiet"]
+    status, _, err = outcome(line, capsys)
+    assert (status, err) == (0, "")
+    assert pyarrow.parquet.read_table("out.parquet")["n"].to_pylist() == expected
+
+
+def test_what_no_parquet_column_holds_is_refused_by_name(here, capsys):
+    (here / "folder").mkdir()
+    (here / "folder/a.csv").write_text("x,n\n1,9007199254740993\n")
+    (here / "folder/b.csv").write_text("x,n\n30,7.5\n")
+    line = ["cluster", "folder", "--no-encode", "--columns", "x", "--lam", "1", "-o", "out.parquet", "--quiet"]
+    status, _, err = outcome(line, capsys)
+    assert status == 1
+    assert "folder: values of column 'n' of its files do not fit in one column of a Parquet file (Integer value" in err
+    assert "Give --format csv or jsonl" in err
+    assert not (here / "out.parquet").exists()

@@ -1,5 +1,6 @@
 """Every format gives the rows that were written, from any row to any other, in chunks of any size."""
 
+import datetime
 import pickle
 
 import numpy as np
@@ -7,7 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import kfree
 from kfree import open_rows
+from kfree.files.table import open_table
 
 ENDINGS = [".npy", ".parquet", ".arrow", ".feather", ".csv", ".csv.gz"]
 NAMES = ["x", "y", "count"]
@@ -99,3 +102,35 @@ def test_a_description_changes_with_its_files(written):
     assert open_rows(folder, columns=["x"]).digest != digest
     written(table(2501), NAMES, ".parquet", (1000,))
     assert open_rows(folder).digest != digest
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("5", "word", ["5", "word"]),
+        ("word", "5", ["word", "5"]),
+        ("true", "2", [1.0, 2.0]),
+        ("", "2024-01-31", [None, datetime.date(2024, 1, 31)]),
+        ("2024-01-31", "2024-01-31 10:00", [datetime.datetime(2024, 1, 31, hour) for hour in (0, 10)]),
+        ("2024-01-31", "5", ["2024-01-31", "5"]),
+        ("5", "7.5", [5.0, 7.5]),
+    ],
+)
+def test_a_column_of_several_files_has_one_type(first, second, expected, tmp_path):
+    (tmp_path / "a.csv").write_text(f"x,n\n1,{first}\n")
+    (tmp_path / "b.csv").write_text(f"x,n\n2,{second}\n")
+    table, _ = open_table(tmp_path)
+    assert table.read(["n"])["n"].to_pylist() == expected
+    batches = list(table.batches(["n"], 0, 2, 10))
+    assert [value for batch in batches for value in batch.columns[0].to_pylist()] == expected
+
+
+def test_dates_and_times_of_several_files_are_clustered(tmp_path):
+    kind, days = np.arange(40) % 2, [f"20{10 + 10 * (i % 2)}-01-{1 + i % 28:02d}" for i in range(40)]
+    for name, time in (("a", ""), ("b", " 10:30")):
+        rows = [f"{day}{time},{20 * k}.{i}" for i, (day, k) in enumerate(zip(days, kind, strict=True))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["since,x", *rows]) + "\n")
+    made = kfree.cluster(tmp_path, k=2)
+    assert made.preparation.columns == ["since", "x"]
+    np.testing.assert_array_equal(made.predict(tmp_path / "b.csv"), made.labels[40:])
+    np.testing.assert_array_equal(made.predict(tmp_path), made.labels)

@@ -34,10 +34,10 @@ def test_random_tables_come_out_as_they_went_in(seed):
     ["records[::-1]", "records[:-1]", "[record.replace(b'1', b'2') for record in records]"],
 )
 def test_the_checker_sees_a_planted_mistake(mistake, monkeypatch):
-    from kfree.cli import output
+    from kfree.cli import writers
     from kfree.files.records import split_records
 
     spoiled = lambda block, glue: eval(mistake, {"records": split_records(block, glue)})  # noqa: E731
-    monkeypatch.setattr(output, "split_records", spoiled)
+    monkeypatch.setattr(writers, "split_records", spoiled)
     of_text = [seed for seed in range(60) if (case := roundtrip.Case(seed)).is_text and case.writer == "csv"]
     assert any(roundtrip.checked(seed) for seed in of_text)

@@ -2,6 +2,7 @@
 
 import codecs
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 
@@ -115,19 +116,35 @@ def write_json_lines(batches, file):
 
 
 def write_parquet(table, new, file):
+    """The input again, with further columns. A column has the type that holds the values of all files."""
     pa, parquet = arrow(""), arrow("parquet")
-    writer, begin, table = None, 0, table.as_written()
-    for batch in table.batches(table.names):
-        end = begin + len(next(iter(batch.values())))
-        columns = {"row": np.arange(begin + 1, end + 1)} if table.is_array else batch
-        part = pa.table(columns | {name: pa.array(values[begin:end]) for name, values in new.items()})
-        if writer is None:
-            part = part.replace_schema_metadata(_metadata(table))
-            writer = parquet.ParquetWriter(file, part.schema)
-        writer.write_table(part.replace_schema_metadata(writer.schema.metadata).cast(writer.schema))
-        begin = end
-    writer.close()
+    begin, about, table = 0, _metadata(table), table.as_written()
+    with ExitStack() as stack:
+        writer = None
+        for batch in table.batches(table.names):
+            end = begin + len(next(iter(batch.values())))
+            columns = {"row": np.arange(begin + 1, end + 1)} if table.is_array else _in_common_types(table, batch)
+            part = pa.table(columns | {name: pa.array(values[begin:end]) for name, values in new.items()})
+            part = part.replace_schema_metadata(about)
+            writer = writer or stack.enter_context(parquet.ParquetWriter(file, part.schema))
+            writer.write_table(part.cast(writer.schema))
+            begin = end
     return begin
+
+
+def _in_common_types(table, batch):
+    """The columns of a batch as those of all files; codes stay as they are written."""
+    found = {}
+    for name, values in batch.items():
+        kind = arrow("").string() if name in table.codes else table.files.types[table.columns[name]].arrow
+        try:
+            found[name] = values if kind == values.type else values.cast(kind)
+        except arrow("").ArrowInvalid as error:
+            raise CommandError(
+                f"{table.title}: values of column {name!r} of its files do not fit in one column of a Parquet file "
+                f"({error}). Give --format csv or jsonl."
+            ) from None
+    return found
 
 
 def _metadata(table):

@@ -46,10 +46,14 @@ _OTHERS = {
 
 @dataclass(frozen=True)
 class ColumnType:
-    """What a column holds: "number", "text", or the name of another Arrow type; and the NumPy type of numbers."""
+    """What a column holds: "number", "text", or the name of another Arrow type; and the NumPy type of numbers.
+
+    ``arrow`` is the type as it is read; None for .npy files.
+    """
 
     word: str
     numpy: str | None = None
+    arrow: Any = None
 
 
 @dataclass(frozen=True)
@@ -142,18 +146,19 @@ def _numbers(file: Any, place: int, count: int, dtype: np.dtype[Any]) -> NDArray
 def _types(names: Sequence[str], types: Sequence[Any]) -> dict[Column, ColumnType]:
     """Types by name; an error if two columns have one name, which could not be told apart."""
     require_distinct(names)
-    return {name: _column_type(kind) for name, kind in zip(names, types, strict=True)}
+    return {name: column_type(kind) for name, kind in zip(names, types, strict=True)}
 
 
-def _column_type(kind: Any) -> ColumnType:
+def column_type(kind: Any) -> ColumnType:
+    """What a column of an Arrow type holds."""
     types = arrow("types")
     if types.is_decimal(kind) or types.is_null(kind):
-        return ColumnType("number", "float64")
+        return ColumnType("number", "float64", kind)
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
-        return ColumnType("number", str(np.dtype(kind.to_pandas_dtype())))
+        return ColumnType("number", str(np.dtype(kind.to_pandas_dtype())), kind)
     held = kind.value_type if types.is_dictionary(kind) else kind
     is_text = types.is_string(held) or types.is_large_string(held) or types.is_dictionary(kind)
-    return ColumnType("text" if is_text else str(kind))
+    return ColumnType("text" if is_text else str(kind), None, kind)
 
 
 @contextmanager

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kfree.core.packed_dates import dates_of
 from kfree.core.printing import printable, quoted
 from kfree.files.cells import date_form
 from kfree.files.dialect import Dialect, TextOptions
-from kfree.files.formats import Batch, Column, ColumnType, Description, as_numbers, format_of
+from kfree.files.formats import Batch, Column, ColumnType, Description, as_numbers, column_type, format_of
 from kfree.files.numbers import is_amount, is_in_thousands, is_mark, is_number, other_mark
 from kfree.files.places import Stamp, arrow, found, is_pipe, stamp
-from kfree.files.text import TextTable
+from kfree.files.text import TextTable, common_type
 
 # Bytes that are read at a time.
 BATCH_BYTES = 1 << 24
@@ -42,6 +42,8 @@ class RowFile:
     column_bytes: int = 0
     # Columns of whole numbers that are read as dates; see kfree.core.packed_dates.
     dates: frozenset[Column] = field(default=frozenset(), repr=False)
+    # Columns that have another type in other files, and the Arrow type that holds the values of all.
+    casts: Mapping[Column, Any] = field(default_factory=dict, repr=False)
 
     def require_unchanged(self) -> None:
         """Raise if the file has changed since it was described."""
@@ -62,13 +64,17 @@ class RowFile:
         n_seen = begin
         with naming(self.path):
             for batch in format_of(self.path).read(self.path, self.text, columns, begin, end, size):
-                yield batch if not self.dates else [self._read(*pair) for pair in zip(columns, batch, strict=True)]
+                is_same = not (self.dates or self.casts)
+                yield batch if is_same else [self._read(*pair) for pair in zip(columns, batch, strict=True)]
                 n_seen += len(batch[0])
         self.require_unchanged()
         if n_seen != end:
             raise ValueError(f"{printable(self.path)} has {n_seen} rows where {end} were described. Is it damaged?")
 
     def _read(self, column: Column, values: Any) -> Any:
+        if column in self.casts:
+            is_code = arrow("types").is_string(values.type)  # read as text, to be written as it is
+            return values if is_code else values.cast(self.casts[column])
         found = dates_of(as_numbers(values)) if column in self.dates else None
         return values if found is None else arrow("").array(found.astype("datetime64[s]"))
 
@@ -144,14 +150,31 @@ def open_table(
     for one in described[1:]:
         for name in types.keys() & one.types.keys():
             types[name] = _common(types[name], one.types[name])
+    files = [replace(file, casts=_casts(one.types, types)) for file, one in zip(files, described, strict=True)]
     return FileTable(tuple(files), types), described
 
 
 def _common(a: ColumnType, b: ColumnType) -> ColumnType:
     """The type of a column that has these types in two files."""
-    if a.numpy and b.numpy:
-        return a if a == b else ColumnType("number", "float64")
-    return a if a == b else ColumnType("text")
+    if a == b:
+        return a
+    both = None if a.arrow is None or b.arrow is None else column_type(common_type(a.arrow, b.arrow))
+    if a.numpy and b.numpy and (both is None or both.numpy is None):
+        # Yes and no are numbers beside numbers; and an array of NumPy may stand beside a table.
+        return ColumnType("number", "float64", None if both is None else arrow("").float64())
+    return both or ColumnType("text")
+
+
+def _casts(own: Mapping[Column, ColumnType], common: Mapping[Column, ColumnType]) -> dict[Column, Any]:
+    """The columns of a file that have another type in all files together, with this type."""
+    pairs = {name: (own[name].arrow, kind.arrow) for name, kind in common.items() if name in own}
+    return {name: after for name, (before, after) in pairs.items() if before != after and _is_cast(before, after)}
+
+
+def _is_cast(before: Any, after: Any) -> bool:
+    """Whether values are cast. Whole numbers beside others are numbers as they are; a cast could round some."""
+    types = arrow("types")
+    return not types.is_dictionary(after) and not (types.is_integer(before) and types.is_floating(after))
 
 
 def require_same_columns(table: FileTable, described: list[Description]) -> None:

@@ -153,7 +153,7 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
                 codes |= dict.fromkeys(_columns_like("^0[0-9]", "is_integer", table, block, parsed.schema))
             if b"0" * 19 in block.translate(_DIGITS):
                 long += _columns_like(r"^[+-]?\d{19,}$", "is_floating", table, block, parsed.schema)
-            types = [_common(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
+            types = [common_type(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
             for guess, column in zip(guesses, parsed.columns, strict=True):
                 guess.look_at(column)
             n_rows, n_read = n_rows + parsed.num_rows, n_read + len(block)
@@ -228,18 +228,19 @@ def read_text(table: TextTable, columns: Sequence[str], begin: int, end: int) ->
             return
 
 
-def _common(a: Any, b: Any) -> Any:
-    """The type of a column whose blocks have these types: text where nothing else holds both."""
-    types = arrow("types")
-    if a == b or types.is_null(b):
+def common_type(a: Any, b: Any) -> Any:
+    """The Arrow type of a column whose blocks or files have these types: text where nothing else holds both."""
+    pa, types = arrow(""), arrow("types")
+    if a == b:
         return a
-    if types.is_null(a):
-        return b
-    if all(types.is_integer(one) or types.is_floating(one) for one in (a, b)):
-        return arrow("").float64()
-    if all(types.is_date(one) or (types.is_timestamp(one) and one.tz is None) for one in (a, b)):
-        return arrow("").timestamp("ns" if "ns" in (getattr(a, "unit", ""), getattr(b, "unit", "")) else "s")
-    return arrow("").string()
+    for day, time in ((a, b), (b, a)):
+        if types.is_date(day) and types.is_timestamp(time) and time.tz is None:
+            return time
+    try:
+        (both,) = pa.unify_schemas([pa.schema({"": one}) for one in (a, b)], promote_options="permissive").types
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return pa.string()
+    return both
 
 
 def column_names(cells: Sequence[str], header: bool) -> tuple[str, ...]:
