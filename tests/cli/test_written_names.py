@@ -74,6 +74,10 @@ def test_groups_are_called_as_they_are_written(coded, here, capsys):
     fitted = [row["cluster"] for row in rows_of("coded.clusters.csv")]
     told(["predict", "m.kfree", "coded.csv", "-o", "again.csv"], capsys)
     assert [row["cluster"] for row in rows_of("again.csv")] == fitted
+    lines = (here / "coded.csv").read_text().splitlines()
+    (here / "some.csv").write_text("\n".join(line for line in lines if ",01," not in line) + "\n")
+    told(["predict", "m.kfree", "some.csv", "-o", "again.csv"], capsys)  # where the shops are numbers
+    assert [row["cluster"] for row in rows_of("again.csv")] == [c for i, c in enumerate(fitted) if i % 3]
 
 
 def test_a_row_without_a_group_is_told_by_its_number(here, rng, capsys):

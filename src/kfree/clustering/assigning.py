@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 
 from kfree.clustering.frames import values_of
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import FilesTable, FrameTable, require_columns
+from kfree.clustering.tables import FilesTable, FrameTable, group_names, require_columns
 from kfree.core.stats import Floats, Labels, Mask
+from kfree.explain.view import view_by_distances
+from kfree.files.places import arrow
 from kfree.files.rows import FileRows
 from kfree.tables.columns import NUMBER
 from kfree.validation.parameters import require_choice
 
 _ROWS_AT_ONCE = 65536
 UNSEEN = ["error", "missing", "new"]
+SCORES = ["confidence", "outlier_score"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,24 @@ class Assigned:
         return with_gaps(self.columns["cluster"], self.kept)
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """Rows to label: their numbers in the table, and their groups as the model calls them, None where it has none."""
+
+    numbers: NDArray[np.int64]
+    X: NDArray[Any]
+    groups: NDArray[Any] | None = None
+
+    def by_group(self, names: NDArray[Any], fitted: NDArray[Any]) -> tuple[_Rows, _Rows]:
+        """Those of ``fitted`` groups, which may be numbers where names are texts, and those of new ones."""
+        known = {_text(name): name for name in fitted.tolist()}
+        texts = np.array([_text(name) for name in names.tolist()], dtype=str)
+        is_known = np.array([name in known for name in texts.tolist()], dtype=bool)
+        groups = np.array([known[name] for name in texts[is_known].tolist()])
+        old = _Rows(self.numbers[is_known], self.X[is_known], groups)
+        return old, _Rows(self.numbers[~is_known], self.X[~is_known], texts[~is_known])
+
+
 def assigned(
     model: Any,
     plan: Preparation,
@@ -43,39 +64,68 @@ def assigned(
     unseen: str = "error",
     scores: bool = False,
 ) -> Assigned:
-    """The cluster of each row of a table, and with ``scores`` how certain it is."""
+    """The cluster of each row of a table, and with ``scores`` how certain it is.
+
+    Rows of a group that the model does not know choose together which clusters they use. They may be anywhere in the
+    table, so they are kept in memory until all are read: 8 bytes for each number of a row.
+    """
     require_like_fit(plan, table)
     require_unseen(plan, unseen)
-    parts, kept, has_unseen, begin = [], [], [], 0
-    # Rows of a group are labelled together.
-    size = {} if plan.group is None else {"size": table.n_rows}
-    for batch in table.batches([*plan.columns, *([] if plan.group is None else [plan.group])], **size):
-        rows = plan.matrix(table.title, batch, begin, unseen)
-        groups = {} if plan.group is None else {"groups": _groups(batch, plan.group)[rows.kept]}
-        new = {"allow_new": True} if allow_new else {}
-        labels = model.predict(rows.X, **groups, **new) if len(rows.X) else np.empty(0, dtype=np.int32)
-        parts.append({"cluster": labels} | (scores_of(model, rows.X) if scores else {}))
-        kept.append(rows.kept)
-        has_unseen.append(rows.has_unseen)
-        begin += len(rows.kept)
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    all_kept, all_unseen = np.concatenate(kept), np.concatenate(has_unseen)
-    columns, used = _with_new(columns, all_kept, all_unseen & (unseen == "new"))
-    return Assigned(columns, used, int(all_unseen.sum()))
+    kept, has_unseen = np.zeros(table.n_rows, dtype=bool), np.zeros(table.n_rows, dtype=bool)
+    columns: dict[str, NDArray[Any]] = {"cluster": np.full(table.n_rows, -1, dtype=np.int32)}
+    columns |= {name: np.empty(table.n_rows) for name in SCORES if scores}
+
+    def answer(rows: _Rows) -> None:
+        for name, values in _answers(model, rows, allow_new, scores).items():
+            columns[name][rows.numbers] = values
+
+    waiting, begin, group = [], 0, [] if plan.group is None else [plan.group]
+    for batch in table.as_written(group).batches([*plan.columns, *group]):
+        prepared = plan.matrix(table.title, batch, begin, unseen)
+        place = slice(begin, begin + len(prepared.kept))
+        kept[place], has_unseen[place] = prepared.kept, prepared.has_unseen
+        rows = _Rows(begin + np.flatnonzero(prepared.kept), prepared.X)
+        if plan.group is not None:
+            names = group_names(_values(batch, plan.group)[prepared.kept], rows.numbers, table.title)
+            rows, new = rows.by_group(names, model.groups_)
+            waiting.append(new)
+        answer(rows)
+        begin = place.stop
+    if waiting:
+        parts = zip(*((rows.numbers, rows.X, rows.groups) for rows in waiting), strict=True)
+        answer(_Rows(*map(np.concatenate, parts)))
+    return _with_new(columns, kept, has_unseen, unseen == "new")
 
 
-def _with_new(columns: dict[str, NDArray[Any]], kept: Mask, is_new: Mask) -> tuple[dict[str, NDArray[Any]], Mask]:
-    """What is assigned to the ``kept`` rows and to those that are new, with the label −1; and a mask of all these.
+def _with_new(columns: dict[str, NDArray[Any]], kept: Mask, has_unseen: Mask, are_new: bool) -> Assigned:
+    """What is assigned to the ``kept`` rows, and −1 to those with unseen levels if these ``are_new``.
 
     A new row has no scores where nothing stands for its missing values: they are masked.
     """
-    used = kept | is_new
-    if not kept[used].all():
-        for name, values in columns.items():
-            columns[name] = np.ma.masked_all(int(used.sum()), values.dtype)
-            columns[name][kept[used]] = values
-    labels = np.where(is_new[used], np.int32(-1), np.ma.filled(columns["cluster"], -1))
-    return columns | {"cluster": labels}, used
+    used = kept | has_unseen if are_new else kept
+    labels = np.where(has_unseen, np.int32(-1), columns["cluster"]) if are_new else columns["cluster"]
+    if (used & ~kept).any():
+        columns = {name: np.ma.masked_where(~kept, values) for name, values in columns.items()}
+    found = {name: values[used] for name, values in (columns | {"cluster": labels}).items()}
+    return Assigned(found, used, int(has_unseen.sum()))
+
+
+def _answers(model: Any, rows: _Rows, allow_new: bool, scores: bool) -> dict[str, NDArray[Any]]:
+    """The labels of some rows, and their scores if these are wanted."""
+    if not len(rows.X):
+        return {}
+    if rows.groups is None:
+        labels = model.predict(rows.X, **({"allow_new": True} if allow_new else {}))
+        return {"cluster": labels} | (scores_of(model, rows.X) if scores else {})
+    labels = model.predict(rows.X, groups=rows.groups)
+    if not (allow_new or scores):
+        return {"cluster": labels}
+    outlier_score = model.outlier_score(rows.X)
+    # A group decides which clusters its rows may be in, so that confidence needs the labels that they have.
+    blocks = [(slice(0, len(labels)), model.transform(rows.X))]
+    view = view_by_distances(blocks, labels, model.cluster_centers_, distance="distance to the centre")
+    labels = np.where(outlier_score > 1, np.int32(-1), labels) if allow_new else labels
+    return {"cluster": labels} | ({"confidence": view.confidence, "outlier_score": outlier_score} if scores else {})
 
 
 def require_like_fit(plan: Preparation, table: FrameTable | FilesTable) -> None:
@@ -109,16 +159,20 @@ def scores_of(model: Any, rows: Any) -> dict[str, Floats]:
     """How certain the label of each row is, and how far it is out; rows of files are read a few at a time."""
     if not isinstance(rows, FileRows):
         if not rows.shape[0]:  # all were left out
-            return {"confidence": np.empty(0), "outlier_score": np.empty(0)}
-        return {"confidence": model.confidence(rows), "outlier_score": model.outlier_score(rows)}
+            return {name: np.empty(0) for name in SCORES}
+        return {name: getattr(model, name)(rows) for name in SCORES}
     parts = [scores_of(model, chunk.X) for chunk in rows.chunks(0, rows.n_rows, _ROWS_AT_ONCE)]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _groups(batch: Any, name: str) -> NDArray[Any]:
-    if isinstance(batch, dict):
-        return np.asarray(batch[name].to_numpy(zero_copy_only=False))
-    return values_of(batch, name)
+def _text(name: Any) -> str:
+    """The name of a group as text: 1.0 is 1, as files of numbers with gaps call it."""
+    return str(int(name) if isinstance(name, float) and name.is_integer() else name)
+
+
+def _values(batch: Any, name: str) -> NDArray[Any]:
+    """A column of a batch, which is a frame or a dict of arrays."""
+    return values_of(arrow("").table({name: batch[name]}) if isinstance(batch, dict) else batch, name)
 
 
 def with_gaps(labels: Labels, used: Mask) -> Labels:

@@ -146,6 +146,10 @@ class FrameTable:
         """What a column calls rows or groups."""
         return self.values(name)
 
+    def as_written(self, names: Sequence[str] | None = None) -> FrameTable:
+        """The same table: a frame knows no other way to write its values."""
+        return self
+
 
 class FilesTable:
     """The columns of a file, or of the files of a folder or pattern, by name."""
