@@ -12,15 +12,18 @@ from oracles import centres as oracles
 from sklearn.exceptions import ConvergenceWarning
 
 from kfree import DPMeans
+from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
-from kfree.objectives.dp_means import OBJECTIVES
+from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.search.centres import split_merge
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.split_merge import grown_in_haste
-from kfree.search.centres.state import one_cluster, state_of
-from kfree.search.loop import UNWATCHED, Watch
+from kfree.search.centres.state import assigned, one_cluster, state_of
+from kfree.search.loop import UNWATCHED, Descent, Watch
+from kfree.search.monitor import Monitor
+from kfree.search.penalised import PenalisedSearch
 
 METRICS = ["euclidean", "cosine"]
 
@@ -314,3 +317,16 @@ def test_a_sweep_finds_nothing_to_improve(rng):
 def test_wrong_parameters(wrong, message, rng):
     with pytest.raises(ValueError, match=message):
         DPMeans(lam=1.0, **wrong).fit(rng.normal(size=(10, 2)))
+
+
+def test_rows_that_the_path_sets_aside_go_to_the_nearest_mean_of_the_others():
+    """The cost of all rows was compared with that of some, so that centres stayed where they were."""
+    rows = open_engine("native", np.array([[-1.0], [1.2], [9.0], [11.4], [100.0]]), frame=Frame.plain(1))
+    objective = DPMeansObjective(1.0)
+    state = assigned(Sites.of(np.array([[0.0], [10.0]])), rows.among(np.arange(4)), objective)
+    search = PenalisedSearch("DPMeans", DPMeansObjective, "auto")
+    result = search._finished(rows, 1.0, Descent.at(state, converged=True), Monitor(), searched_all=False)
+    np.testing.assert_allclose(result.state.sites.centres, [[0.1], [10.2]])
+    assert result.labels.tolist() == [0, 0, 1, 1, 1]
+    assert result.descent.cost_history == [result.state.cost]
+    assert rows.n_distances == 2 * 5  # one pass

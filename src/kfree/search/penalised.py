@@ -18,7 +18,7 @@ from kfree.search.centres.exact_number import around, crossing, with_exactly
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.centres.state import State, one_cluster, recentred, settle
+from kfree.search.centres.state import State, occupied_at, one_cluster, recentred, settle
 from kfree.search.loop import Descent, Silent, descend
 from kfree.search.monitor import Monitor
 from kfree.search.path.few_rows import split_merge_from_path
@@ -248,10 +248,13 @@ class PenalisedSearch:
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         self._warn_of_limits(descent, lam)
         objective, state = self.family(lam), descent.state
-        if not searched_all or not state.settled or not np.all(state.stats.n > 0):
+        if not searched_all:
+            state = occupied_at(recentred(state, objective), rows, objective)
+            # Costs of some of the rows are not comparable with costs of all rows.
+            descent.cost_history = [state.cost]
+        elif not state.settled or not np.all(state.stats.n > 0):
             state = settle(state, rows, objective)
-            # Costs of a sample of the rows are not comparable with costs of all rows.
-            descent.cost_history = [*(descent.cost_history if searched_all else []), state.cost]
+            descent.cost_history.append(state.cost)
         return Result(rows, objective, state, descent)
 
     def _order_seed(self) -> int:

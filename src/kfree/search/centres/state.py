@@ -124,7 +124,7 @@ def occupied_at(sites: Sites, rows: Rows, objective: DPMeansObjective) -> State:
 
 
 def settle(state: State, rows: Rows, objective: DPMeansObjective) -> State:
-    """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted.
+    """Every row of the state to its nearest mean, no cluster opened; clusters that this empties are deleted.
 
     Centres stay where they are if their means cost more: rounding them may, where rows are very heavy.
     """
