@@ -100,10 +100,6 @@ class Sample(Copies):
         weight = None if self.weight is None else self.weight[:size]
         return Sample(self.X[:size], weight, self.keys[:size], self.rows[:size], size, self.seed)
 
-    def below(self, highest_key: float) -> Sample:
-        """Those with keys up to a limit."""
-        return replace(self.first(int(np.searchsorted(self.keys, highest_key, side="right"))), size=self.size)
-
     def in_row_order(self) -> Copies:
         order = np.argsort(self.rows)
         return Copies(self.X[order], None if self.weight is None else self.weight[order])

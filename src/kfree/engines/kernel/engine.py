@@ -46,10 +46,6 @@ class KernelRows(ByDistances):
         self._sums = KernelSums(gram, self.index, self._row_weights)
         self._generic: Floats | None = None
 
-    @property
-    def description(self) -> str:
-        return "kernel values in blocks"
-
     def gaps(self, centres: Floats) -> Floats:
         sq_gaps = DUAL.sq_gaps(centres, slice(None))
         np.fill_diagonal(sq_gaps, np.inf)

@@ -1,4 +1,4 @@
-"""Values of a kernel between rows: computed in blocks of rows when they are needed."""
+"""Values of a kernel between rows: kept if they take little memory, else computed in blocks when they are needed."""
 
 from __future__ import annotations
 

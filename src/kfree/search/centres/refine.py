@@ -20,7 +20,7 @@ from kfree.search.centres.pruning import independent_deaths
 from kfree.search.centres.state import State, after_merges, assigned, occupied_at, recentred
 from kfree.search.loop import LEAST_GAIN
 
-# Tolerances of k-means, at first and after a move that changed the number of clusters.
+# K-means stops when a pass gains less than this share of the cost.
 CONVERGE = Converge(1e-5)
 # Rounds of exchanges with fresh candidates; the loop comes back if there is more to gain.
 MOST_ROUNDS = 100
