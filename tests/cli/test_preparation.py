@@ -5,6 +5,7 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import kfree
@@ -224,6 +225,21 @@ def test_a_sample_for_the_encoder_has_all_levels_and_extremes(large, capsys, mon
     facts = told(["cluster", "large.parquet", "--encode", "--lam", "9000", "--memory", "5MB", "-o", "out.csv"], capsys)
     assert len(rows_of("out.csv")) == facts["n_rows"] == 60_000
     assert any("scales, summary, page and picture are those of 1000 of 60000 rows" in said for said in facts["remarks"])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("prepare", ["none", "encode"])
+def test_a_missing_value_in_a_stream_is_told_by_its_row(prepare, kind, here, rng, monkeypatch):
+    monkeypatch.setattr("kfree.clustering.sample.SAMPLE_ROWS", 1000)
+    for row in (30_000, 33_333):  # one of the sample, and one beside it
+        table = pd.DataFrame({"x": rng.normal(size=60_000), "y": rng.normal(size=60_000).round(2)})
+        table.loc[row, "y"] = NAN
+        table.to_csv("large.csv", index=False)
+        table.to_parquet("large.parquet", row_group_size=10_000)
+        with pytest.raises(
+            ValueError, match=rf"missing values in 1 column\(s\): 'y' \(1\); the first is in row {row + 1}"
+        ):
+            kfree.cluster(f"large.{kind}", prepare=prepare, missing="error", memory="3MB", lam=9.0)
 
 
 def test_rows_of_standard_input_are_those_of_the_file(blobs_csv, capsys, monkeypatch, here):

@@ -167,7 +167,7 @@ def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weig
     if plan.missing == "drop":
         raise ValueError("missing='drop' takes all rows in memory; give more memory, or another missing.")
     encoder = options.encoder()
-    frame, numbers = sample(table, plan.columns, encoder is not None)
+    frame, numbers = sample(table, plan, encoder is not None)
     if encoder is not None:
         plan, frame, _, used = with_encoder(table, plan, encoder, frame, options.columns or (), say)
         numbers = numbers[used]

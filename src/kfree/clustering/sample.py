@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.clustering.frames import gaps_of
+from kfree.clustering.preparation import Preparation
 from kfree.clustering.tables import FilesTable
 from kfree.files.formats import as_numbers
 from kfree.files.places import arrow
@@ -16,12 +18,16 @@ SAMPLE_ROWS = 100_000
 _MANY_LEVELS = 1000
 
 
-def sample(table: FilesTable, columns: list[str], is_encoded: bool) -> tuple[Any, NDArray[np.int64]]:
-    """Rows spread evenly over a table, with the extremes and levels of all columns if these are encoded."""
+def sample(table: FilesTable, plan: Preparation, is_encoded: bool) -> tuple[Any, NDArray[np.int64]]:
+    """Rows spread evenly over a table, with the extremes and levels of all columns if these are encoded.
+
+    All rows are read, so that a missing value is found wherever it is, if that is an error.
+    """
     parts, numbers, begin, step = [], list[int](), 0, step_of(table)
-    seen = {name: _Seen() for name in columns} if is_encoded else {}
-    for batch in table.batches(columns):
+    seen = {name: _Seen() for name in plan.columns} if is_encoded else {}
+    for batch in table.batches(plan.columns):
         n_rows = len(next(iter(batch.values())))
+        plan.complete(table.title, gaps_of(arrow("").table(batch)), begin)
         picked = set(range(-begin % step, n_rows, step))
         for name, known in seen.items():
             picked |= known.new_in(batch[name])
