@@ -10,6 +10,7 @@ from threading import Thread
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import kfree
@@ -181,6 +182,21 @@ def test_tree_is_drawn_and_cut(blobs_csv, capsys, here):
     assert [int(row["cluster"]) for row in rows_of("data.clusters.csv")] == kfree.AgglomerativeBayes().fit(X).cut(
         5
     ).tolist()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("gaps", [False, True], ids=["all named", "some without a name"])
+def test_rows_are_named_by_dates(gaps, ending, blobs_csv, capsys, here):
+    table = pd.read_csv("data.csv").drop(columns="shop")
+    table["day"] = pd.date_range("2024-01-01", periods=90)
+    table.loc[: 59 if gaps else -1, "day"] = None
+    table.to_csv("days.csv", index=False)
+    table.to_parquet("days.parquet")
+    facts = told(["cluster", f"days.{ending}", "--id", "day", "--k", "3", "--report", "page.html"], capsys)
+    names = {name for cluster in facts["clusters"] for name in cluster["exemplars"]}
+    assert names <= {"(no name)", *pd.date_range("2024-01-01", periods=90).strftime("%Y-%m-%d")}
+    assert ("(no name)" in names) == gaps
+    assert steps_of(here / "page.html")["row_numbers"][-1] == "2024-03-30"
 
 
 def test_quiet_prints_nothing(blobs_csv, capsys):

@@ -1,10 +1,17 @@
 """What the report page holds, without a browser."""
 
 import base64
+import csv
+import datetime
+import io
 import json
 import re
+import shutil
+import subprocess
+from importlib.resources import files
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -49,6 +56,41 @@ def test_means_and_exemplars_are_those_of_the_rows(reported, fitted):
         assert told == pytest.approx(by_hand, abs=0.06)
         distances = np.where(rows, model.transform(X)[:, cluster["label"]], np.inf)
         assert cluster["exemplars"][0] == 1001 + distances.argmin()
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (pd.date_range("2024-01-01", periods=200), ["2024-01-01", "2024-07-18"]),
+        (np.array([None, *[datetime.date(2024, 1, 31)] * 199]), ["(no name)", "2024-01-31"]),
+        (np.r_[np.nan, np.arange(199.0)], ["(no name)", "198"]),
+        (pd.array([pd.NA, *range(199)]), ["(no name)", "198"]),
+        (np.r_[-np.inf, np.arange(199) / 2], ["-inf", "99"]),
+    ],
+    ids=["times", "dates", "numbers and NaN", "numbers and NA", "numbers and infinity"],
+)
+def test_rows_may_be_named_by_values_of_any_kind(names, shown, fitted, tmp_path):
+    model, X = fitted
+    data = report_data(model, X, NAMES, row_numbers=names)
+    assert [data["row_numbers"][0], data["row_numbers"][-1]] == shown
+    assert [data["points"]["rows"][0], data["points"]["rows"][-1]] == shown
+    assert set(data["steps"][0]["clusters"][0]["exemplars"]) < set(data["row_numbers"])
+    write_report(tmp_path / "page.html", model, X, row_numbers=names)
+
+
+def test_labels_for_download_are_cells(reported):
+    """The function of the page, by node."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    script = files("kfree.report").joinpath("page.js").read_text("utf-8")
+    text = script[script.index("function labelsAsText") :]
+    given = "const data = {word: 'row', row_numbers: ['a, b', 'say \"no\"', 7, 'c\\nd']}; "
+    given += "const current = () => ({}), unpacked = () => [0, 1, 2, 3]; "
+    command = given + text[: text.index("\n}") + 2] + "; process.stdout.write(labelsAsText())"
+    found = subprocess.run([node, "-e", command], capture_output=True, text=True, check=True).stdout
+    rows = list(csv.reader(io.StringIO(found, newline="")))
+    assert rows == [["row", "cluster"], ["a, b", "0"], ['say "no"', "1"], ["7", "2"], ["c\nd", "3"]]
 
 
 def test_standardised_columns_are_shown_in_their_units(fitted):

@@ -6,6 +6,7 @@ from importlib import import_module
 
 import numpy as np
 
+from kfree.core.row_names import row_names
 from kfree.estimators.lambda_path import lambda_path
 from kfree.explain.summary import exemplars_of, spreads_of
 from kfree.report.columns import shown_columns
@@ -69,7 +70,7 @@ def assembled(
     ``axes`` replace columns and main directions on the map, with values of so many ``digits``. Main directions are
     those of ``columns``, if these are given. ``word`` is what a row is called.
     """
-    row_numbers = np.arange(1, len(X) + 1) if row_numbers is None else np.asarray(row_numbers)
+    row_numbers = np.arange(1, len(X) + 1) if row_numbers is None else row_names(row_numbers)
     some, everyone = sampled(len(X), _DESCRIBED), np.arange(len(X))
     # The numbers of the model are those of its summary.
     described = [everyone if step.is_own else some for step in steps]

@@ -97,7 +97,6 @@ def graph_data(model, **about):
     across, up = spread_out(model._links()).T
     note = f"lam {model.lam_:.6g}, {np.mean(model.shares_):.0%} of the links of a cluster inside"
     step = SliderStep(view.labels, lambda rows: view.among(rows), is_own=True, note=note)
-    names = model.node_names_
-    about = {"row_numbers": names if names.dtype.kind in "iU" else np.array(list(map(str, names)))} | about
+    about = {"row_numbers": model.node_names_} | about
     axes = {"place across": across, "place up": up, **dict(zip(view.names, view.columns.T, strict=True))}
     return assembled([step], view.columns, view.names, axes=axes, word="node", **about)

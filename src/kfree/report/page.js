@@ -395,7 +395,8 @@ function drawLabels() {
 }
 function labelsAsText() {
   const labels = unpacked(current().labels);
-  return `${data.word},cluster\n` + labels.map((label, row) => `${data.row_numbers ? data.row_numbers[row] : row + 1},${label}\n`).join("");
+  return `${data.word},cluster\n` + labels.map((label, row) => `${cell(data.row_numbers ? data.row_numbers[row] : row + 1)},${label}\n`).join("");
+  function cell(name) { return /[",\n\r]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name; }
 }
 function download() {
   const link = made("a", { download: `labels-${current().k}.csv`, href: URL.createObjectURL(new Blob([labelsAsText()], { type: "text/csv" })) });
