@@ -26,7 +26,7 @@ def row_names(values: Any) -> NDArray[Any]:
     """
     values = np.asarray(values)
     if values.dtype.kind in "iu":
-        return values
+        return np.asarray(values)
     if values.dtype.kind == "M":
         texts = np.char.replace(np.datetime_as_string(values, unit="auto"), "T", " ")
         return np.where(np.isnat(values), NO_NAME, texts).astype(object)
