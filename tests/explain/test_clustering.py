@@ -515,6 +515,25 @@ def test_a_row_without_a_value_is_not_explained(of_four):
         of_four.explain(dict.fromkeys(of_four.preparation.columns))
 
 
+def test_a_table_of_two_rows_is_not_one_row():
+    frame = pd.DataFrame({"a": 9.0 * (np.arange(40) % 2), "b": np.arange(40) / 40})
+    frame.loc[0, "a"] = np.nan
+    for made in (kfree.cluster(frame, k=2, missing="drop"), kfree.cluster(frame.fillna(0).to_numpy(), k=2)):
+        two = frame[:2] if made.preparation else frame.to_numpy()[2:4]
+        with pytest.raises(ValueError, match=r"(?s)row=.* is not allowed; give one row\.$"):
+            made.explain(two)  # also if one of them has no cluster
+        assert made.explain(two[1:2]).label == made.labels[1]
+
+
+def test_a_further_table_is_read_once(monkeypatch, tmp_path):
+    frame = pd.DataFrame({"a": 9.0 * (np.arange(40) % 2), "plan": ["x", "y"] * 20})
+    made, reads, read = kfree.cluster(frame, k=2), [], pd.DataFrame.isna
+    monkeypatch.setattr(pd.DataFrame, "isna", lambda self: reads.append(1) or read(self))
+    made.explain(frame[:1], unseen="missing")
+    made.explain(frame.iloc[0].to_dict())
+    assert len(reads) == 2
+
+
 @pytest.mark.parametrize("given", [None, {"a": [1, 2, 3]}, 5])
 def test_what_is_no_table(given):
     with pytest.raises(TypeError, match="is no table; give a data frame, an array or the path of a file"):

@@ -101,7 +101,7 @@ class Preparation:
             return Prepared(X[kept], kept, gaps[kept], np.zeros(len(X), dtype=bool))
         encoder = copy(self.encoder)
         encoder.unseen = "error" if unseen == "error" else "missing"
-        frame = self.frame(batch)
+        frame = self._frame(batch)
         gaps = gaps_of(frame)
         with _naming(title):
             new = np.zeros_like(gaps) if unseen == "error" else encoder.unseen_in(frame)
@@ -128,7 +128,7 @@ class Preparation:
             "with missing='nearest', or predict with unseen='new', which labels such rows −1."
         )
 
-    def frame(self, batch: Any) -> Any:
+    def _frame(self, batch: Any) -> Any:
         """The columns of a batch, which is a frame or a dict of arrays, as a frame."""
         if not isinstance(batch, dict):
             return selected(batch, self.columns)

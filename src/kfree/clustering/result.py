@@ -16,7 +16,7 @@ from kfree import saving
 from kfree.clustering.assigning import assigned, require_like_fit, require_unseen, scores_of, with_gaps
 from kfree.clustering.explanation import Explanation
 from kfree.clustering.frames import is_frame
-from kfree.clustering.preparation import Preparation
+from kfree.clustering.preparation import Preparation, Prepared
 from kfree.clustering.tables import opened, require_about_files
 from kfree.core.marks import OneOf, Shape
 from kfree.core.printing import quoted
@@ -153,9 +153,8 @@ class Clustering:
         """
         if table is None:
             return self._summary
-        X, used = self._encoded_with_mask(table)
-        self._require_rows(X)
-        return replace(summarize(self.model, X, encoder=self.preparation), row_names=np.flatnonzero(used))
+        rows = self._some_rows(table)
+        return replace(summarize(self.model, rows.X, encoder=self.preparation), row_names=np.flatnonzero(rows.kept))
 
     def sentences(self) -> list[str]:
         """One sentence per cluster, with its size and what sets it apart.
@@ -217,7 +216,7 @@ class Clustering:
             self._of_fit(None)
             found, used = scores_of(self.model, self._fitted), self._used
         else:
-            X, used = self._encoded_with_mask(table)
+            X, used, _, _ = self._prepared(table)
             found = scores_of(self.model, X)
         return {name: _with_nan(values, used) for name, values in found.items()}
 
@@ -304,82 +303,73 @@ class Clustering:
 
     def _of_fit(self, table: Any) -> Any:
         """The rows of the fit, from the table that was clustered where they are no longer in memory."""
-        X = self._rows if table is None else self._encoded(table)
+        X = self._rows if table is None else self._some_rows(table).X
         require(X is not None, "table", table, "the table that was clustered: a file does not hold it")
         return X
 
-    def _encoded(self, table: Any, unseen: str = "error") -> Any:
-        """The rows of a table as the model takes them."""
-        X = self._encoded_with_mask(table, unseen)[0]
-        self._require_rows(X)
-        return X
-
-    def _require_rows(self, X: Any) -> None:
-        """Raise if all rows of a table were left out because of missing values."""
-        if not X.shape[0]:
+    def _some_rows(self, table: Any) -> Prepared:
+        """The rows of a table as the model takes them; an error if all are left out because of missing values."""
+        rows = self._prepared(table)
+        if not rows.X.shape[0]:
             raise ValueError(f"the table has no row with {self._wanted_values}; give one that has.")
+        return rows
 
     @property
     def _wanted_values(self) -> str:
         """What a row needs to be in a cluster."""
-        assert self.preparation is not None  # else no row is left out
+        if self.preparation is None:
+            return "a number for each column"
         wanted = quoted(self.preparation.columns, 20)
         if self.preparation.missing == "drop":
             return f"a value for each of {wanted} (missing='drop': a row without one has no cluster, its label is −1)"
         return f"a value for at least one of {wanted}"
 
-    def _encoded_with_mask(self, table: Any, unseen: str = "error") -> tuple[Any, Mask]:
-        """The same, and a mask of the rows of the table that these are."""
+    def _prepared(self, table: Any, unseen: str = "error") -> Prepared:
+        """The rows of a table as the model takes them."""
         if self.preparation is None:
             X = as_rows(table)
-            return X, np.ones(X.shape[0], dtype=bool)
-        title, batch = self._read(table, unseen)
-        return self.preparation.matrix(title, batch, unseen=unseen)[:2]
-
-    def _read(self, table: Any, unseen: str) -> tuple[str, Any]:
-        """The columns of the model in a table, with its title."""
-        assert self.preparation is not None  # an array has no columns
+            used = np.ones(X.shape[0], dtype=bool)
+            return Prepared(X, used, np.zeros((len(used), 0), dtype=bool), ~used)
         require_unseen(self.preparation, unseen)
         found = opened(table, self.preparation.text_options(TextOptions()))
         require_like_fit(self.preparation, found)
-        return found.title, found.read(self.preparation.columns)
+        return self.preparation.matrix(found.title, found.read(self.preparation.columns), unseen=unseen)
 
     def _one_row(self, row: Any, unseen: str) -> tuple[Any, set[str]]:
         """A row as the model takes it, and the columns of the table whose values are missing there."""
-        if isinstance(row, dict) and self.preparation is not None:
-            wanted = self.preparation.columns
-            missing = [name for name in wanted if name not in row]
-            allowed = f"a value for each of {quoted(wanted, 20)}; there is none for {quoted(missing)}"
-            require(not missing, "row", row, allowed)
-            table = _frame([row])
-            X = self._encoded_with_mask(table, unseen)[0]
-            require(len(X) == 1, "row", row, self._wanted_values)
-            return X, self._missing_in(table, unseen)
         if isinstance(row, int | np.integer) and not isinstance(row, bool):
-            numbers = np.empty(0) if self._rows is None else self._row_numbers
-            place = np.flatnonzero(numbers == row)
-            allowed = f"a number from 0 to {numbers[-1]} of a row that was used" if len(numbers) else "values by column"
-            require(len(place) == 1, "row", row, allowed)
-            X, gaps = self._rows[place], self._missing_at(place)
+            X, gaps = self._row_of_fit(row)
         else:
-            require(_is_table(row), "row", row, "the number of a row, values by column, or a table of one row")
-            X = self._encoded(row, unseen)
-            require(X.shape[0] == 1, "row", row, "one row")
-            gaps = self._missing_in(row, unseen)
-        return (X.toarray() if sp.issparse(X) else X), gaps
+            table = self._as_table(row) if isinstance(row, dict) and self.preparation is not None else row
+            require(_is_table(table), "row", row, "the number of a row, values by column, or a table of one row")
+            X, used, gaps, _ = self._prepared(table, unseen)
+            require(len(used) == 1, "row", row, "one row")
+            require(used[0], "row", row, self._wanted_values)
+        missing = set() if self.preparation is None else {self.preparation.columns[j] for j in np.flatnonzero(gaps)}
+        return (X.toarray() if sp.issparse(X) else X), missing
 
-    def _missing_at(self, place: NDArray[np.int64]) -> set[str]:
-        """The columns whose values are missing in a row of the fit."""
-        if self.preparation is None or self._gaps is None:
-            return set()
-        return {self.preparation.columns[j] for j in np.flatnonzero(self._gaps[place[0]])}
+    def _row_of_fit(self, number: Any) -> tuple[Any, Mask]:
+        """A row of the fit by its number in the table, and a mask of the columns whose values are missing there."""
+        numbers = np.empty(0) if self._rows is None else self._row_numbers
+        place = np.flatnonzero(numbers == number)
+        allowed = f"a number from 0 to {numbers[-1]} of a row that was used" if len(numbers) else "values by column"
+        require(len(place) == 1, "row", number, allowed)
+        return self._rows[place], np.zeros(0, dtype=bool) if self._gaps is None else self._gaps[place]
 
-    def _missing_in(self, table: Any, unseen: str) -> set[str]:
-        """The columns whose values are missing in the only row of a table that has any."""
-        if self.preparation is None:
-            return set()
-        gaps = self.preparation.matrix(*self._read(table, unseen), unseen=unseen).gaps
-        return {self.preparation.columns[j] for j in np.flatnonzero(gaps.any(axis=0))}
+    def _as_table(self, row: dict[str, Any]) -> Any:
+        """Values by column as a data frame."""
+        assert self.preparation is not None  # an array has no columns
+        wanted = self.preparation.columns
+        missing = [name for name in wanted if name not in row]
+        allowed = f"a value for each of {quoted(wanted, 20)}; there is none for {quoted(missing)}"
+        require(not missing, "row", row, allowed)
+        try:
+            pandas = import_module("pandas")
+        except ImportError as error:
+            raise ImportError(
+                "a row as a dict needs pandas: pip install pandas. Or give a table of one row."
+            ) from error
+        return pandas.DataFrame([row])
 
     def _feature_names(self, n_columns: int) -> list[str]:
         plan = self.preparation
@@ -412,12 +402,3 @@ def _of_row(value: float, is_missing: bool, unit: Any) -> str:
         return f"missing, filled in as {_of_row(value, False, unit)}"
     is_level = unit.kind == SHARE and abs(value - round(value)) < _ROUNDING  # a mean that was filled in is a share
     return ("yes" if value > 0.5 else "no") if is_level else str(unit.text(value))
-
-
-def _frame(rows: list[dict[str, Any]]) -> Any:
-    """A data frame of dicts."""
-    try:
-        pandas = import_module("pandas")
-    except ImportError as error:
-        raise ImportError("a row as a dict needs pandas: pip install pandas. Or give a table of one row.") from error
-    return pandas.DataFrame(rows)
