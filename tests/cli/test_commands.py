@@ -149,7 +149,7 @@ def test_graph_takes_weights_and_numbers(here, capsys):
     (here / "edges.tsv").write_text("u\tv\tw\tnote\n0\t1\t5\tx\n1\t2\t5\tx\n2\t0\t5\tx\n2\t3\t1\tx\n3\t4\t5\tx\n")
     facts = told(["graph", "edges.tsv", "--columns", "u,v,w", "--lam", "-0.4"], capsys)
     assert facts["lam"] == -0.4
-    assert [row["node"] for row in rows_of("edges.clusters.tsv")] == ["0", "1", "2", "3", "4"]
+    assert pd.read_csv("edges.clusters.tsv", sep="\t")["node"].tolist() == [0, 1, 2, 3, 4]
     status, _, err = outcome(["graph", "edges.tsv"], capsys)
     assert status == 1
     assert "--columns FROM,TO" in err
@@ -196,6 +196,9 @@ def test_rows_are_named_by_dates(gaps, ending, blobs_csv, capsys, here):
     names = {name for cluster in facts["clusters"] for name in cluster["exemplars"]}
     assert names <= {"(no name)", *pd.date_range("2024-01-01", periods=90).strftime("%Y-%m-%d")}
     assert ("(no name)" in names) == gaps
+    made = kfree.cluster(table, id="day", k=3)
+    assert {name for names in made.summary().to_frame()["exemplars"] for name in names} == names
+    assert made.report("frame.html").certainty in (here / "frame.html").read_text()
     assert steps_of(here / "page.html")["row_numbers"][-1] == "2024-03-30"
 
 

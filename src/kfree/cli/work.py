@@ -7,7 +7,6 @@ from kfree.cli.output import output_of, reported, save_model, scores_of, with_ga
 from kfree.cli.tables import files_of, input_table, require_apart
 from kfree.clustering.columns import ColumnOptions, prepare_of
 from kfree.clustering.rows import prepared
-from kfree.core.row_names import row_names
 
 
 class Work:
@@ -99,11 +98,10 @@ class Work:
 
     def facts(self, model, summary):
         """The result for ``--json``."""
-        names = row_names(summary.row_names)
         clusters = [
             asdict(c)
             | {
-                "exemplars": [names[row] for row in c.exemplars],
+                "exemplars": [summary.row_names[row] for row in c.exemplars],
                 "features": [
                     {"name": f.name, "effect": f.effect, "mean": f.mean, "others": f.others, "text": f.text}
                     for f in c.features

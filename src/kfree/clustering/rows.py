@@ -23,6 +23,7 @@ from kfree.clustering.preparation import Preparation
 from kfree.clustering.sample import sample, step_of
 from kfree.clustering.tables import FilesTable, FrameTable, group_names
 from kfree.core.printing import quoted
+from kfree.core.row_names import row_names
 from kfree.core.stats import Floats, Mask
 from kfree.files.rows import rows_of
 from kfree.search.summary.plan import bytes_to_search
@@ -67,7 +68,7 @@ class TableRows:
         """What the rows of X are called: the values of a column, or their numbers from ``first`` on."""
         if column is None or self.table is None:
             return self.row_numbers + first
-        return self.table.names_in(column)[self.row_numbers]
+        return row_names(self.table.names_in(column)[self.row_numbers])
 
     def weights(self, column: str | None, given: ArrayLike | None = None) -> ArrayLike | None:
         """Weights of the rows of the fit: those of a column, or the given ones; a stream has its own."""
