@@ -103,8 +103,8 @@ def test_names_stay_on_the_line_of_their_sentence_and_do_not_turn_it(table, here
 
 def test_columns_called_as_degrees_are_named(table, capsys):
     table.rename(columns={"x": "Lat", "y": "lng"}).to_csv("t.csv", index=False)
-    said = "columns 'Lat' and 'lng' are called as degrees are, whose differences are no distances; give --geo Lat,lng"
-    assert said in outcome(["cluster", "t.csv", "--drop", "who,n", "--k", "2"], capsys)[2]
+    said = "columns 'Lat' and 'lng' look like latitude and longitude; differences of degrees are not distances. "
+    assert f"{said}Give --geo Lat,lng to" in outcome(["cluster", "t.csv", "--drop", "who,n", "--k", "2"], capsys)[2]
     assert "degrees" not in outcome(["cluster", "t.csv", "--geo", "Lat,lng", "--k", "2"], capsys)[2]
 
 

@@ -225,8 +225,8 @@ def tell_of_places(table: Any, names: list[str], say: Say) -> None:
     if len(pair) < 2:
         return
     say(
-        f"warning: columns {pair[0]!r} and {pair[1]!r} are called as degrees are, whose differences are no distances; "
-        f"give geo={tuple(pair)} to cluster places on the Earth by these alone"
+        f"warning: columns {pair[0]!r} and {pair[1]!r} look like latitude and longitude; differences of degrees are "
+        f"not distances. Give geo={tuple(pair)} to cluster places on the Earth"
     )
 
 

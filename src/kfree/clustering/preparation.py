@@ -22,7 +22,7 @@ from kfree.files.places import arrow
 
 
 @dataclass(frozen=True)
-class Reading:
+class TextReading:
     """How a text file was read, for further files: what was given, and what the cells of its columns decided."""
 
     na: list[str]
@@ -68,7 +68,7 @@ class Preparation:
     group : str or None
         The column that names groups.
     encoder : a fitted TableEncoder, or None for columns of numbers as they are
-    reading : Reading or None
+    reading : TextReading or None
         How the table was read, where it was a text file.
     """
 
@@ -76,11 +76,11 @@ class Preparation:
     missing: str = "error"
     group: str | None = None
     encoder: Annotated[Any, OneOf({"table": "kfree.tables.encoder:TableEncoder"})] | None = None
-    reading: Annotated[Reading | None, OPTIONAL] = None
+    reading: Annotated[TextReading | None, OPTIONAL] = None
 
     def text_options(self, given: TextOptions) -> TextOptions:
         """How a further text file is read."""
-        reading = self.reading or Reading([], None, None, {})
+        reading = self.reading or TextReading([], None, None, {})
         return reading.of_further(given, self._numbers_in())
 
     def _numbers_in(self) -> list[str]:
@@ -158,7 +158,7 @@ class Preparation:
         )
 
     def complete_at_fit(self, title: str, gaps: Mask) -> Mask:
-        """The same for the rows of a fit, of which some must be left."""
+        """Like ``complete``, but an error if no row remains."""
         kept = self.complete(title, gaps)
         if self.missing == "drop" and not kept.any():
             raise ValueError(

@@ -308,7 +308,7 @@ class Clustering:
         return X
 
     def _some_rows(self, table: Any) -> Prepared:
-        """The rows of a table as the model takes them; an error if all are left out because of missing values."""
+        """Like ``_prepared``, but an error if no row was used, because of missing values."""
         rows = self._prepared(table)
         if not rows.X.shape[0]:
             raise ValueError(f"the table has no row with {self._wanted_values}; give one that has.")
@@ -325,7 +325,7 @@ class Clustering:
         return f"a value for at least one of {wanted}"
 
     def _prepared(self, table: Any, unseen: str = "error") -> Prepared:
-        """The rows of a table as the model takes them."""
+        """Encoded rows of a table, a mask of the table's rows that were used, and their missing values."""
         if self.preparation is None:
             X = as_rows(table)
             used = np.ones(X.shape[0], dtype=bool)

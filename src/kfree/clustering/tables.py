@@ -24,7 +24,7 @@ from kfree.clustering.frames import (
     with_columns,
     with_texts,
 )
-from kfree.clustering.preparation import Reading
+from kfree.clustering.preparation import TextReading
 from kfree.core.packed_dates import FEWEST, FORM, dates_of, said
 from kfree.core.printing import printable, quoted
 from kfree.core.stats import Floats
@@ -84,7 +84,7 @@ class FrameTable:
     # Columns of whole numbers with leading zeros, which numbers in memory do not have.
     codes: frozenset[str] = frozenset()
     # How the table was read, and marks that were read as missing values.
-    reading: Reading | None = None
+    reading: TextReading | None = None
     marks: Mapping[str, Counter[str]] = MappingProxyType({})
     is_array = False
 
@@ -165,7 +165,7 @@ class FilesTable:
         self.names, self.n_rows = list(self.columns), self.files.n_rows
         if not self.n_rows:
             raise ValueError(f"{self.title} has no rows; give a table with at least one.")
-        self._reading: Reading | None = None
+        self._reading: TextReading | None = None
 
     def with_dates(self, names: Collection[str]) -> FilesTable:
         """The same table, with dates in those of these columns whose numbers are all such as 20241231.
@@ -213,13 +213,13 @@ class FilesTable:
         return found
 
     @property
-    def reading(self) -> Reading | None:
+    def reading(self) -> TextReading | None:
         """How text was read."""
         texts = [file.text for file in self.files.files if file.text]
         if not texts:
             return self._reading
         rules = {name: rule for name, rule in zip(texts[0].names, texts[0].rules, strict=True) if rule}
-        return Reading(list(self._given.missing), self._given.thousands, self._given.decimal, rules)
+        return TextReading(list(self._given.missing), self._given.thousands, self._given.decimal, rules)
 
     @property
     def is_array(self) -> bool:
@@ -315,11 +315,11 @@ def _dates_in(numbers: Floats | None) -> NDArray[np.datetime64] | None:
     return found.astype("datetime64[us]") if found is not None and is_sure else None
 
 
-def _read_as_dates(title: str, names: Iterable[str]) -> Reading:
+def _read_as_dates(title: str, names: Iterable[str]) -> TextReading:
     """What further tables are told about these columns; a warning names each."""
     for name in names:
         warn(f"{title}: {said(name)}", DataAdvice)
-    return Reading([], None, None, dict.fromkeys(names, FORM))
+    return TextReading([], None, None, dict.fromkeys(names, FORM))
 
 
 def row_numbers(table: FrameTable | FilesTable, names: Sequence[str]) -> list[str]:
