@@ -120,6 +120,25 @@ def test_outputs_without_a_name_are_refused(command, blobs_csv, here, capsys):
 
 
 @pytest.mark.parametrize(
+    "line", ["cluster --id", "cluster --weight", "hdp --group", "tree --names", "cluster --id who --drop a --weight"]
+)
+def test_columns_without_a_name_are_refused(line, blobs_csv, here, capsys):
+    command, *options = line.split()
+    status, _, err = outcome([command, "data.csv", *options, ""], capsys)
+    assert (status, f"argument {options[-1]}: '' names no column; give the name of one" in err) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["--columns", "--drop", "--categories", "--weights", "--geo"])
+@pytest.mark.parametrize("given", ["", " , "])
+def test_lists_without_a_name_are_refused(option, given, blobs_csv, here, capsys):
+    status, _, err = outcome(["cluster", "data.csv", option, given], capsys)
+    assert (status, f"argument {option}: {given!r} names no column; give names, separated by commas" in err) == (
+        2,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
     "line", ["cluster data.csv -o t.csv.gz", "stream data.csv -o t.arrow", "path data.csv -o t.zip"]
 )
 def test_outputs_are_what_their_endings_say(line, blobs_csv, here, capsys):

@@ -18,9 +18,24 @@ def whole(text):
     return int(text)
 
 
+def name(text):
+    """The name of a column."""
+    if not text:  # as a variable of a shell that is not set
+        raise argparse.ArgumentTypeError(f"{text!r} names no column; give the name of one, or leave the option out")
+    return text
+
+
 def names(text):
     """Names of columns, separated by commas."""
-    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    found = listed(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} names no column; give names, separated by commas")
+    return found
+
+
+def listed(text):
+    """What stands between commas."""
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def weights(text):
@@ -57,7 +72,9 @@ def add_input(parser, what="the table: CSV, TSV, Parquet, Arrow, .xlsx, .npy, a 
     reading.add_argument("--encoding", help="for example utf-8 or latin-1 (found if not given)")
     reading.add_argument("--decimal", choices=[".", ","], help="the decimal mark (found if not given)")
     reading.add_argument("--thousands", metavar="MARK", help="the mark between thousands, such as , or .")
-    reading.add_argument("--na", type=names, default=[], metavar="A,B", help="cells that stand for missing values, too")
+    reading.add_argument(
+        "--na", type=listed, default=[], metavar="A,B", help="cells that stand for missing values, too"
+    )
     reading.add_argument("--header", choices=["yes", "no"], help="whether the first line holds names (found)")
 
 

@@ -146,14 +146,14 @@ def _require_compatible(options, prepare):
 def _column_options(options, table, group):
     """What the command line says about columns, as parameters of :func:`kfree.cluster`."""
     parameters = ("group", "names", "weight", "id")
-    others = {parameter: name for parameter in parameters if (name := getattr(options, parameter, None))}
+    named = {parameter: getattr(options, parameter, None) for parameter in parameters}
     prepare = prepare_of(options.prepare, table, getattr(options, "metric", "euclidean"))
     _require_compatible(options, prepare)
     return ColumnOptions(
         prepare=prepare,
         columns=options.columns,
         drop=options.drop,
-        others=others,
+        others={parameter: name for parameter, name in named.items() if name is not None},
         group=group,
         categories=options.categories,
         weights=options.weights,

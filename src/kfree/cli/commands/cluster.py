@@ -15,12 +15,16 @@ def add_options(parser):
         default="auto",
         help="the shape that shows clusters best, or round clusters, as with --lam, --k and --geo (default: auto)",
     )
-    parser.add_argument("--id", metavar="COLUMN", help="the column that names rows; it is not clustered")
+    parser.add_argument(
+        "--id", type=shared.name, metavar="COLUMN", help="the column that names rows; it is not clustered"
+    )
     parser.add_argument("--metric", choices=["euclidean", "cosine"], default="euclidean")
     degrees = "columns of latitude and longitude in degrees; --lam is in km²"
     parser.add_argument("--geo", type=shared.names, metavar="LAT,LON", help=degrees)
     parser.add_argument("--memory", type=shared.memory, metavar="SIZE", help="such as 500MB; more rows are streamed")
-    parser.add_argument("--weight", metavar="COLUMN", help="the column that says how many times a row counts")
+    parser.add_argument(
+        "--weight", type=shared.name, metavar="COLUMN", help="the column that says how many times a row counts"
+    )
     shared.add_computing(parser)
     shared.add_columns(parser)
     shared.add_output(parser)

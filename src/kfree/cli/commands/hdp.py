@@ -7,7 +7,9 @@ HELP = "cluster rows in groups that share clusters"
 
 def add_options(parser):
     shared.add_input(parser)
-    parser.add_argument("--group", required=True, metavar="COLUMN", help="the column that names each row's group")
+    parser.add_argument(
+        "--group", type=shared.name, required=True, metavar="COLUMN", help="the column that names each row's group"
+    )
     parser.add_argument("--lam-local", type=shared.positive, help="the penalty of a cluster in a group (found)")
     parser.add_argument("--lam-global", type=shared.positive, help="the penalty of a cluster for all groups (found)")
     shared.add_computing(parser)

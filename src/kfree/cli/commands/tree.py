@@ -11,7 +11,9 @@ def add_options(parser):
     shared.add_input(parser)
     parser.add_argument("--k", type=shared.whole, help="cut into this many clusters (default: by the evidence)")
     parser.add_argument("--model", choices=["gaussian", "multinomial", "bernoulli"], default="gaussian")
-    parser.add_argument("--names", metavar="COLUMN", help="a column with names of the rows, for the picture")
+    parser.add_argument(
+        "--names", type=shared.name, metavar="COLUMN", help="a column with names of the rows, for the picture"
+    )
     shared.add_computing(parser)
     shared.add_columns(parser)
     shared.add_output(parser)
