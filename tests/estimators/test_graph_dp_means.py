@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import igraph
 import networkx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from oracles.graph import penalised_cut, random_graph
@@ -108,6 +109,8 @@ BAD_GRAPHS = {
     "not square, sparse": (sp.csr_array(np.ones((3, 2))), r"shape \(3, 2\), which is not square"),
     "empty": (np.zeros((0, 0)), "the graph is empty"),
     "no edges": (np.zeros((0, 2)), "the graph is empty"),
+    "no edges, of names": (np.zeros((0, 2), dtype=object), "the graph is empty"),
+    "no edges, in a table": (pd.DataFrame({"from": [], "to": []}), "the graph is empty"),
     "nothing": ([], "not square"),
     "a vector": (np.ones(5), r"shape \(5,\), which is not square"),
     "texts": (np.array([["0", "1", "2", "3"]] * 4), "given as ndarray of <U1, not as numbers"),

@@ -59,17 +59,12 @@ def _from_arrays(A):
         require_structure(A, "the graph")
         _require_square(A.shape)
         return _as_float(A), np.arange(A.shape[0])
-    if isinstance(A, (list, tuple)) and _looks_like_edges(A):
-        return _from_edges(A)
-    if _is_table_of_edges(A):
-        # Rows of the types that the columns have, which an array of all of them would not keep.
-        columns = [column.tolist() for column in _columns(A)] if hasattr(A, "columns") else A.T.tolist()
-        return _from_edges(list(zip(*columns, strict=True)))
+    edges = _columns_of_edges(A)
+    if edges is not None:
+        return _from_edges(edges)
     if hasattr(A, "index") and hasattr(A, "columns"):  # a frame of pandas, whose rows have names too
         require_order(list(A.columns), list(A.index), "the graph", "Give them in the order of its rows.")
     array = _numeric(A, "the graph")
-    if array.ndim == 2 and array.shape[1] in (2, 3) and array.shape[0] != array.shape[1]:
-        return _from_edges(array)
     _require_square(array.shape)
     names = column_names(A)
     if len(array) in (2, 3) and (array < 0).any():
@@ -81,20 +76,29 @@ def _from_arrays(A):
     return sp.csr_array(array), np.asarray(names) if are_texts else np.arange(len(array))
 
 
-def _is_table_of_edges(A):
-    """A data frame of two or three columns that is no square matrix of numbers, or an array of names like that."""
-    if getattr(A, "ndim", 2) != 2 or not hasattr(A, "shape") or A.shape[1] not in (2, 3):
-        return False
-    is_frame = hasattr(A, "columns")
-    if not is_frame and not (isinstance(A, np.ndarray) and A.dtype.kind in "OUS"):
-        return False
-    return A.shape[0] != A.shape[1] or not all(map(_holds_numbers, _columns(A) if is_frame else A.T))
+def _columns_of_edges(A):
+    """The columns of edges, (a, b) or (a, b, weight), None where A is a matrix.
+
+    Edges have two or three columns that are no square of numbers. Lists keep the types of names, which an array of all
+    columns would not.
+    """
+    columns = []
+    if isinstance(A, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in A):
+        if {len(row) for row in A} in ({2}, {3}):
+            columns = [list(column) for column in zip(*A, strict=True)]
+    elif hasattr(A, "columns"):
+        if np.shape(A)[1:] in ((2,), (3,)):
+            columns = [column.tolist() for column in _columns(A)]
+    else:
+        array = np.asarray(A)
+        if array.shape[1:] in ((2,), (3,)):
+            columns = array.T.tolist() if array.dtype.kind in "OUS" else list(_numeric(A, "the graph").T)
+    is_square = columns and len(columns[0]) == len(columns)
+    return None if not columns or (is_square and all(map(_holds_numbers, columns))) else columns
 
 
 def _holds_numbers(column):
-    return column.dtype.kind in "biuf" or (
-        column.dtype.kind == "O" and all(isinstance(value, Real) for value in column.tolist())
-    )
+    return all(isinstance(value, Real) for value in column)
 
 
 def _columns(frame):
@@ -105,12 +109,9 @@ def _columns(frame):
     return [np.asarray(column(j)) for j in range(frame.shape[1])]
 
 
-def _from_edges(edges):
-    """Rows (a, b) or (a, b, weight) of an undirected graph; equal rows add up, and names are kept sorted."""
-    if isinstance(edges, np.ndarray):
-        columns = list(edges.T)
-    else:
-        columns = [list(column) for column in zip(*edges, strict=True)]
+def _from_edges(columns):
+    """The ends and weights of the edges of an undirected graph; equal edges add up, and names are kept sorted."""
+    if not isinstance(columns[0], np.ndarray):
         _require_names_of_one_kind(columns[:2])
     ends = [np.asarray(column) for column in columns[:2]]
     weight = _weights(columns[2]) if len(columns) == 3 else np.ones(len(ends[0]))
@@ -176,14 +177,6 @@ def _names(values):
     names[:] = values
     plain = np.asarray(values) if all(isinstance(value, (str, int)) for value in values) else names
     return plain if plain.shape == names.shape and plain.dtype.kind in "iU" else names
-
-
-def _looks_like_edges(rows):
-    """Rows of two or three entries each; but as many rows of numbers as columns are a matrix, as in arrays."""
-    lengths = {len(row) if isinstance(row, (list, tuple)) else 0 for row in rows}
-    if lengths not in ({2}, {3}):
-        return False
-    return lengths != {len(rows)} or not all(isinstance(value, Real) for row in rows for value in row)
 
 
 def _numeric(values, what):
