@@ -329,6 +329,19 @@ def test_a_tree_tells_the_free_energy_of_its_cut(blobs_csv, capsys):
     assert f"free energy {tree.free_energy_path_[-5]:.6g} nats" in outcome([*line, "--k", "5"], capsys)[1]
 
 
+def test_scores_of_a_tree_are_those_of_its_labels(blobs_csv, here, capsys):
+    """Scores are of the clusters that the evidence suggests, and --k cuts the tree elsewhere."""
+    X, _ = blobs_csv
+    status, _, err = outcome(["tree", "data.csv", "--k", "2", "--scores"], capsys)
+    assert (status, (here / "data.clusters.csv").exists()) == (2, False)
+    assert "--scores are those of the clusters that the evidence suggests, and --k cuts the tree elsewhere" in err
+    assert "leave --k out, or use kfree cluster --k 2 --scores" in err
+    assert outcome(["tree", "data.csv", "--no-encode", "--scores", "--quiet"], capsys)[0] == 0
+    rows, tree = rows_of("data.clusters.csv"), kfree.AgglomerativeBayes().fit(X)
+    assert [int(row["cluster"]) for row in rows] == tree.labels_.tolist()
+    np.testing.assert_allclose([float(row["confidence"]) for row in rows], tree.confidence(X))
+
+
 def test_warnings_name_columns_and_options(here, rng, capsys):
     rows = rng.normal(size=(60, 2)) * [1.0, 5000.0]
     (here / "t.csv").write_text("height,income\n" + "".join(f"{a},{b}\n" for a, b in rows))

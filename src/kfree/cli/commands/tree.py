@@ -25,9 +25,14 @@ def add_options(parser):
 
 def run(options, console):
     from kfree import AgglomerativeBayes
-    from kfree.cli.errors import CommandError
+    from kfree.cli.errors import CommandError, UsageError
     from kfree.cli.work import Work
 
+    if options.scores and options.k is not None:
+        raise UsageError(
+            "--scores are those of the clusters that the evidence suggests, and --k cuts the tree elsewhere; leave --k "
+            f"out, or use kfree cluster --k {options.k} --scores"
+        )
     if options.model != "gaussian" and options.prepare is None:
         options.prepare = "none"  # these models take counts, or zeros and ones
     work = Work(options, console)
