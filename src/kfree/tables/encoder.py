@@ -22,13 +22,13 @@ from kfree.tables.containers import as_container, as_table, like
 from kfree.tables.fitting import (
     Encoder,
     LeftOut,
-    Options,
     TextColumnsError,
     encoded,
     fitted_encoder,
     has_unseen,
     look_alikes,
     to_numbers,
+    told_kind,
 )
 from kfree.tables.gaps import NearestDonor, require_values
 from kfree.tables.numeric import Ordinal
@@ -184,16 +184,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_parameters()
         note_columns(checked := BaseEstimator(), X)
         names = _names(checked)
-        options = self._options(names)
+        self._require_known(names)
         columns = columns_of(X, names)
-        columns = columns if container_of(X) == "numpy" else [self._dated(column, options) for column in columns]
-        encoders = _fitted(columns, options)
+        columns = columns if container_of(X) == "numpy" else [self._dated(column) for column in columns]
+        encoders = _fitted(columns, self)
         left_out = {encoder.name: encoder.reason for encoder in encoders if isinstance(encoder, LeftOut)}
         if len(left_out) == len(encoders):
             raise ValueError(
                 f"no column of X varies, with n_samples={X.shape[0]} rows: {_listed(left_out)}. Give rows that differ."
             )
-        blocks = [encoded(*pair, options) for pair in zip(columns, encoders, strict=True)]
+        blocks = [encoded(*pair, self) for pair in zip(columns, encoders, strict=True)]
         require_values(blocks, encoders, self.missing)
         rows = self._weighted(blocks, encoders)
         donors = NearestDonor(np.nanmean(rows, axis=0, keepdims=True)) if self.missing == "mean" else NearestDonor(rows)
@@ -204,10 +204,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._donors_, self._container_, self._width_ = donors, container_of(X), [block.shape[1] for block in blocks]
         return rows
 
-    def _dated(self, column, options):
+    def _dated(self, column):
         """The column as dates if all its numbers are such as 20241231, and it is not told what it is."""
         transforms = self.transforms if isinstance(self.transforms, dict) else {}
-        found = None if column.name in {*options.ordinal, *options.categories, *transforms} else as_dates(column)
+        found = None if column.name in transforms or told_kind(column.name, self) else as_dates(column)
         if found is None or np.count_nonzero(~np.isnan(found.values)) < packed_dates.FEWEST:
             return column
         warn(f"TableEncoder: {packed_dates.said(column.name)}", DataAdvice)
@@ -230,9 +230,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X = as_table(X)
         require_columns_of_fit(self, X)
         names = _names(self)
-        options = self._options(names)
-        pairs = zip(columns_of(X, names), self.encoders_, strict=True)
-        blocks = [encoded(column, encoder, options) for column, encoder in pairs]
+        self._require_known(names)
+        blocks = [encoded(*pair, self) for pair in zip(columns_of(X, names), self.encoders_, strict=True)]
         require_values(blocks, self.encoders_, self.missing)
         return self._output(self._donors_.filled(self._weighted(blocks, self.encoders_)), X)
 
@@ -261,8 +260,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X, names = as_table(X), _names(self)
         require_columns_of_fit(self, X)
-        options, pairs = self._options(names), zip(columns_of(X, names), self.encoders_, strict=True)
-        return np.column_stack([has_unseen(column, encoder, options) for column, encoder in pairs])
+        self._require_known(names)
+        pairs = zip(columns_of(X, names), self.encoders_, strict=True)
+        return np.column_stack([has_unseen(*pair, self) for pair in pairs])
 
     def _weighted(self, blocks, encoders):
         """Coordinates side by side, times the weight of their column."""
@@ -400,7 +400,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         else:
             require_choice("transforms", self.transforms, ["auto", "identity"])
         require(self.ordinal is None or isinstance(self.ordinal, dict), "ordinal", self.ordinal, "a dict or None")
-        some = not isinstance(self.categories, str) and hasattr(self.categories, "__iter__")
+        some = not isinstance(self.categories, str) and hasattr(self.categories, "__len__")
         require(self.categories is None or some, "categories", self.categories, "a list of names of columns or None")
         require_choice("missing", self.missing, MISSING)
         require_choice("unseen", self.unseen, UNSEEN)
@@ -411,35 +411,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, weight in (self.weights or {}).items():
             require(is_positive_number(weight), f"weights[{name!r}]", weight, "a positive number")
 
-    def _options(self, names):
-        ordinal, categories = self.ordinal or {}, tuple(self.categories or ())
-        transforms = self.transforms if isinstance(self.transforms, dict) else {}
+    def _require_known(self, names):
+        """Raise unless the columns that parameters name are among those of the table."""
         given_by = {
-            "transforms": transforms,
-            "ordinal": ordinal,
-            "categories": categories,
+            "transforms": self.transforms if isinstance(self.transforms, dict) else {},
+            "ordinal": self.ordinal or {},
+            "categories": () if self.categories is None else self.categories,
             "weights": self.weights or {},
         }
         for parameter, given in given_by.items():
             for name in given:
                 require(name in names, parameter, name, f"names of columns of X: {_shortened(names)}")
-        return Options(self.transforms, ordinal, categories, self.max_levels, self.unseen, self.scale, self.fold)
 
 
-def _fitted(columns, options):
+def _fitted(columns, table_encoder):
     """The encoder of each column; an error names all columns that hold text, not the first one only."""
     encoders, texts, alike, written = [], {}, {}, {}
     for number, column in enumerate(columns):
         tell("preparing", number / len(columns))
         try:
-            encoders.append(fitted_encoder(column, options))
+            encoders.append(fitted_encoder(column, table_encoder))
         except TextColumnsError as error:
             texts |= error.faults
             continue
-        if not options.fold and (levels := look_alikes(column)):
+        if not table_encoder.fold and (levels := look_alikes(column)):
             alike[column.name] = levels
-        is_told = column.name in options.categories or column.name in options.ordinal
-        if column.kind == TEXT and not is_told:
+        if column.kind == TEXT and told_kind(column.name, table_encoder) is None:
             written[column.name] = to_numbers({value for value in column.values.tolist() if value is not None})
     if texts:
         raise TextColumnsError(texts)

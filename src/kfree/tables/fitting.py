@@ -87,19 +87,6 @@ ENCODERS = {
 Encoder = Annotated[Numeric | Categories | Binary | LeftOut, OneOf(ENCODERS)]
 
 
-@dataclass(frozen=True)
-class Options:
-    """Parameters of the encoder for single columns."""
-
-    transforms: Any
-    ordinal: dict[Any, Any]
-    categories: tuple[Any, ...]
-    max_levels: int
-    unseen: str
-    scale: str = "difference"
-    fold: bool = False
-
-
 class TextColumnsError(ValueError):
     """Columns of text, or of names of rows; ``faults`` are what each holds, by name."""
 
@@ -109,11 +96,18 @@ class TextColumnsError(ValueError):
         self.faults = faults
 
 
-def fitted_encoder(column: Column, options: Options) -> Encoder:
-    """The encoder of a column."""
-    column = _as_told(column, options)
+def told_kind(name: Any, table_encoder: Any) -> str | None:
+    """What parameters say about a column: that it is ordinal or a category, or nothing (None)."""
+    if table_encoder.ordinal is not None and name in table_encoder.ordinal:
+        return ORDINAL
+    return CATEGORY if table_encoder.categories is not None and name in table_encoder.categories else None
+
+
+def fitted_encoder(column: Column, table_encoder: Any) -> Encoder:
+    """The encoder of a column, by the parameters of a :class:`kfree.TableEncoder`."""
+    column = _as_told(column, table_encoder)
     if column.family == LEVELS:
-        return _of_levels(column, options)
+        return _of_levels(column, table_encoder)
     _require_no_infinities(column)
     x = column.values[~np.isnan(column.values)]
     if not len(x):
@@ -123,17 +117,17 @@ def fitted_encoder(column: Column, options: Options) -> Encoder:
     if column.kind == BOOLEAN:
         return YesNo(column.name, (False, True))
     if column.kind == DATE:
-        dates = Dates.fitted(column.name, x, chosen_date_transform(x), options.scale)
+        dates = Dates.fitted(column.name, x, chosen_date_transform(x), table_encoder.scale)
         return replace(dates, zone=column.zone)
     kind = {DURATION: Durations, TIME: TimesOfDay}.get(column.kind, Numeric)
-    return kind.fitted(column.name, x, _transform_of(column.name, x, options.transforms), options.scale)
+    return kind.fitted(column.name, x, _transform_of(column.name, x, table_encoder.transforms), table_encoder.scale)
 
 
-def encoded(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
+def encoded(column: Column, encoder: Encoder, table_encoder: Any) -> np.ndarray:
     """The coordinates (n, 0 or more) of a column, NaN where values are missing."""
     if isinstance(encoder, LeftOut):
         return np.empty((len(column.values), 0))
-    column = _as_told(column, options)
+    column = _as_told(column, table_encoder)
     present = _present(column.values)
     if not present.any():
         return encoder.encoded(np.full(len(present), np.nan))
@@ -145,7 +139,7 @@ def encoded(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
             "that it had."
         )
     if encoder.family == LEVELS:
-        return encoder.encoded(_known_places(column, encoder.levels, options.unseen, options.fold))
+        return encoder.encoded(_known_places(column, encoder.levels, table_encoder.unseen, table_encoder.fold))
     _require_no_infinities(column)
     if isinstance(encoder, Numeric):
         _require_domain(column.name, encoder.transform.name, column.values[present])
@@ -159,12 +153,12 @@ def _present(values: np.ndarray) -> np.ndarray:
     return np.array([value is not None and value == value for value in values.tolist()])
 
 
-def has_unseen(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
+def has_unseen(column: Column, encoder: Encoder, table_encoder: Any) -> np.ndarray:
     """Which rows have a level that the encoder does not know, (n,)."""
-    column = _as_told(column, options)
+    column = _as_told(column, table_encoder)
     if isinstance(encoder, LeftOut) or column.family != LEVELS or encoder.family != LEVELS:
         return np.zeros(len(column.values), dtype=bool)
-    place, _ = places(_folded(column.values, encoder.levels, options.fold), encoder.levels)
+    place, _ = places(_folded(column.values, encoder.levels, table_encoder.fold), encoder.levels)
     return np.isnan(place) & np.array([value is not None for value in column.values.tolist()])
 
 
@@ -191,19 +185,19 @@ def _folded(values: np.ndarray, levels: tuple[Any, ...], fold: bool) -> np.ndarr
     return np.array(same, dtype=object)
 
 
-def _as_told(column: Column, options: Options) -> Column:
+def _as_told(column: Column, table_encoder: Any) -> Column:
     """The column as a category or ordinal if the parameters list it; yes and no as numbers if these are scaled."""
-    if column.kind == BOOLEAN and options.scale != "difference":
+    if column.kind == BOOLEAN and table_encoder.scale != "difference":
         column = replace(column, kind=NUMBER)
-    if column.name not in options.ordinal and column.name not in options.categories:
+    kind = told_kind(column.name, table_encoder)
+    if kind is None:
         return column
-    kind = ORDINAL if column.name in options.ordinal else CATEGORY
-    levels = tuple(options.ordinal[column.name]) if kind == ORDINAL else column.levels
+    levels = tuple(table_encoder.ordinal[column.name]) if kind == ORDINAL else column.levels
     return Column(column.name, kind, column.as_objects(), levels)
 
 
-def _of_levels(column: Column, options: Options) -> Encoder:
-    if options.fold and column.kind != ORDINAL:
+def _of_levels(column: Column, table_encoder: Any) -> Encoder:
+    if table_encoder.fold and column.kind != ORDINAL:
         common = [value for value, _ in Counter(column.values.tolist()).most_common() if value is not None]
         levels = tuple({_key(level): level for level in reversed(common) if isinstance(level, str)}.values())
         column = replace(column, values=_folded(column.values, levels, True), levels=None)
@@ -213,12 +207,12 @@ def _of_levels(column: Column, options: Options) -> Encoder:
         return LeftOut(column.name, present[0] if seen else None)
     if column.kind == ORDINAL:
         rank = _known_places(column, column.levels, "error")
-        return Ordinal.of_ranks(column.name, rank[~np.isnan(rank)], column.levels, options.scale)
+        return Ordinal.of_ranks(column.name, rank[~np.isnan(rank)], column.levels, table_encoder.scale)
     if column.kind == LONG:
         example = next(value for value in present if is_rounded(value))
         raise TextColumnsError({column.name: f"whole numbers that float64 rounds, such as {example}: names of rows"})
     if column.kind == TEXT:
-        _require_categories(column.name, present, seen, options.max_levels)
+        _require_categories(column.name, present, seen, table_encoder.max_levels)
     levels = tuple(sorted(seen, key=str)) if column.levels is None else tuple(v for v in column.levels if v in seen)
     return Binary(column.name, levels) if len(levels) == 2 else Categories(column.name, levels)
 
