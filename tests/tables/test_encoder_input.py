@@ -108,6 +108,7 @@ PARAMETERS = [
     ({"ordinal": {"kind": ["a"]}}, "column 'kind' holds 'b', .*; list all levels in ordinal, lowest first"),
     ({"ordinal": {"mood": ["a"]}}, "ordinal='mood' is not allowed"),
     ({"categories": "kind"}, "categories='kind' is not allowed; give a list of names"),
+    ({"categories": iter(["kind"])}, "categories=.* is not allowed; give a list of names"),
     ({"categories": ["mood"]}, "categories='mood' is not allowed"),
     ({"missing": "zero"}, "missing='zero' is not allowed; give one of 'nearest', 'mean', 'error'"),
     ({"unseen": "ignore"}, "unseen='ignore' is not allowed; give one of 'error', 'missing'"),
