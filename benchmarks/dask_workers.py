@@ -1,4 +1,4 @@
-"""Rows of files on Dask workers: speed against threads, what travels, a model of the cost, and dask-ml's k-means.
+"""Rows of files on Dask workers: speed against threads, a model of the cost, and dask-ml's k-means.
 
     python benchmarks/dask_workers.py speed 1e7       # two worker processes and two threads, the same passes
     python benchmarks/dask_workers.py constants       # what the model of docs/scale.md is made of
@@ -81,13 +81,12 @@ def speed(n_rows="1e7", rounds="3", ks="100,1000"):
             same = np.array_equal(threads.nearest(sites).stats.sum, workers.nearest(sites).stats.sum)
             wall = best_of(int(rounds), contestants)
             processor = best_of(1, contestants, lambda: processor_seconds(client))
-            moved, limit = workers.cluster.traffic[-1].n_bytes, 3 * 8 * k * (N_COLUMNS + 3)
             row = {"rows": int(float(n_rows)), "k": k}
             row |= {f"{name}, s": round(seconds, 2) for name, seconds in wall.items()}
             row |= {f"{name}, processor s": round(seconds, 2) for name, seconds in processor.items()}
             row["speed of workers / threads"] = round(wall["threads"] / wall["workers"], 2)
             row["the same in processor time"] = round(processor["threads"] / processor["workers"], 2)
-            row |= {"bytes per worker": moved, "limit": limit, "same bits": same}
+            row["same bits"] = same
             KEPT.keep("speed", row, same=("rows", "k"))
 
 
@@ -129,7 +128,7 @@ def _seconds_per_task(client, n_tasks=500):
     begun = time.process_time()
     name = token()
     futures = [cluster.submit(_nothing, number, key=(f"kfree-nothing-{name}", number)) for number in range(n_tasks)]
-    cluster.results("nothing", futures, 0)
+    cluster.results("nothing", futures)
     return (time.process_time() - begun) / n_tasks
 
 

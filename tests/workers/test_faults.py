@@ -133,10 +133,10 @@ def test_a_task_that_kills_every_worker_is_an_error_with_advice(client, orders, 
 
 def test_workers_with_another_version_are_refused(client, monkeypatch):
     run = Cluster(client)
-    assert run.results("sum", [run.submit(sum, [1, 2], key="kfree-same-version")], 0) == [3]
+    assert run.results("sum", [run.submit(sum, [1, 2], key="kfree-same-version")]) == [3]
     monkeypatch.setattr("kfree.__version__", "9.9")  # in this process, not in those of the workers
     with pytest.raises(ClusterError, match=r"the worker \S+ has kfree \d\S+, and this fit runs with kfree 9\.9;"):
-        run.results("sum", [run.submit(sum, [1, 2], key="kfree-other-version")], 0)
+        run.results("sum", [run.submit(sum, [1, 2], key="kfree-other-version")])
 
 
 def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(client, orders, expected, tmp_path):

@@ -3,10 +3,12 @@
 import time
 from collections import Counter
 
+import distributed
 import numpy as np
 import pytest
 from engines.checks import SEED
 from files.test_stream import first_draw
+from workers.counting import CountingCluster
 from workers.test_dask_engine import on_workers
 
 from kfree.core.sites import Sites
@@ -27,7 +29,7 @@ def engine(client, rng):
     # Most rows are around a few centres; the last ones are far off.
     X = rng.normal(size=(N_BLOCKS * _core.BLOCK, D)).astype(np.float32)
     X[-40:] *= 100.0
-    cluster = Cluster(client)
+    cluster = CountingCluster(client)
     place = on_workers(FilesOnWorkers(cluster, ArrayRows(X), Reading("native", 1, _core.BLOCK)))
     return open_stream(place, sample=(SAMPLE, first_draw(SEED)))
 
@@ -65,8 +67,9 @@ def test_tasks_of_a_busy_worker_are_not_taken_by_an_idle_one(client):
     tasks = [None]
     for number in range(8):
         tasks.append(cluster.submit(_sleep, number, key=("kfree-sleep", number), worker=worker, after=tasks[-1]))
-    assert cluster.results("sleep", tasks[1:], 0) == list(range(8))
-    assert set(cluster.traffic[-1].returned) == {worker}
+    distributed.wait(tasks[1:])
+    assert {holder for holders in client.who_has(tasks[1:]).values() for holder in holders} == {worker}
+    assert cluster.results("sleep", tasks[1:]) == list(range(8))
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 5, 8, 100])

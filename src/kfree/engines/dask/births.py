@@ -16,7 +16,6 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.stats import Index
 from kfree.engines.contract import Rows
-from kfree.engines.dask.traffic import n_bytes
 from kfree.engines.local.rows import LocalRows
 from kfree.engines.passes import RowPasses
 from kfree.engines.questions import NO_SUMS, Born, Copies, Question, Sweep
@@ -89,19 +88,17 @@ _NOBODY = Born(np.empty((0, 0)), np.empty(0, dtype=np.int64), 0, NO_SUMS)
 
 
 class Turn(NamedTuple):
-    """All births up to the end of a range, how many distances they took, and bytes that moved to and from workers."""
+    """All births up to the end of a range, and how many distances they took."""
 
     born: Born
     n_distances: int = 0
-    log: tuple[tuple[str, int], ...] = ()
 
     @classmethod
     def first(cls, sweep: Sweep) -> Turn:
         return cls(replace(_NOBODY, points=sweep.newborn[:0]))
 
-    def followed_by(self, born: Born, n_distances: int, worker: str) -> Turn:
+    def followed_by(self, born: Born, n_distances: int) -> Turn:
         """The same after the births of one more range."""
         points, at = np.vstack([self.born.points, born.points]), np.concatenate([self.born.at, born.at])
         everyone = Born(points, at, self.born.n_refused + born.n_refused, NO_SUMS)
-        moved = n_bytes(self.born) + n_bytes(everyone)
-        return Turn(everyone, self.n_distances + n_distances, (*self.log, (worker, moved)))
+        return Turn(everyone, self.n_distances + n_distances)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
-
-from kfree.engines.dask.traffic import PassTraffic, n_bytes
 
 # Seconds without any worker after which a pass gives up, and seconds between two looks at the workers.
 PATIENCE, _LOOK = 300.0, 1.0
@@ -39,15 +36,6 @@ class WorkerState:
     is_paused: bool
 
 
-@dataclass(frozen=True)
-class Returned:
-    """What a task returned, where it ran, and the bytes that its result has."""
-
-    value: Any
-    worker: str
-    n_bytes: int
-
-
 def current_client() -> Any:
     """The client that was started last in this process; its workers have the same version of kfree."""
     try:
@@ -67,14 +55,10 @@ def current_client() -> Any:
 
 
 class Cluster:
-    """Runs passes on the workers of a ``client``. ``traffic`` has one entry per pass.
-
-    ``patience`` is the number of seconds to wait for workers when there are none.
-    """
+    """Runs passes on the workers of a ``client``. ``patience``: seconds to wait for workers when there are none."""
 
     def __init__(self, client: Any, patience: float = PATIENCE):
         self.client, self.patience = client, patience
-        self.traffic: list[PassTraffic] = []
 
     def workers(self) -> dict[str, int]:
         """The number of threads of each worker, by address, in a fixed order; waits until there is one."""
@@ -96,20 +80,19 @@ class Cluster:
     def submit(
         self, function: Callable[..., Any], *args: Any, key: Any, worker: str | None = None, after: Any = None
     ) -> Any:
-        """A future of ``Returned`` for ``function(*args)``; another worker does it if ``worker`` is dead.
+        """A future of ``function(*args)``; another worker does it if ``worker`` is dead.
 
         It begins when the future ``after`` is done. Dask lets idle workers take tasks that wait in the queue of another
         one; a task that waits for ``after`` is in no queue.
         """
         chosen = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         settings = {"after": after, "version": _version(), "key": key, "pure": False}
-        return self.client.submit(returned, function, *args, **settings, **chosen)
+        return self.client.submit(_checked, function, *args, **settings, **chosen)
 
-    def results(self, name: str, futures: Sequence[Any], taken: int, listener: Any = None) -> list[Any]:
+    def results(self, name: str, futures: Sequence[Any], listener: Any = None) -> list[Any]:
         """The results of futures, when all are done; they are cancelled if that fails or is interrupted.
 
-        ``taken`` is the number of bytes that every worker took in, which is counted. ``listener`` is told how many of
-        the futures are done, and how many there are.
+        ``listener`` is told how many of the futures are done, and how many there are.
         """
         distributed = import_module("distributed")
         waiting = list(futures)
@@ -124,7 +107,7 @@ class Cluster:
 
         try:
             self._wait(lambda: not waiting, look)
-            found = self.client.gather(futures)
+            found: list[Any] = self.client.gather(futures)
             if listener is not None:
                 listener(len(futures), len(futures))
         except distributed.KilledWorker as error:
@@ -142,8 +125,7 @@ class Cluster:
         finally:
             if self.client.status == "running":
                 self.client.cancel(futures, force=True)
-        self._count(name, taken, found)
-        return [one.value for one in found]
+        return found
 
     def _wait(self, is_done: Callable[[], bool], look: Callable[[], None]) -> None:
         """Look until something is done, or there has been no worker for too long, or none that begins tasks."""
@@ -160,25 +142,16 @@ class Cluster:
         found: dict[str, WorkerState] = self.client.run_on_scheduler(_worker_states)
         return found
 
-    def _count(self, name: str, taken: int, found: Sequence[Returned]) -> None:
-        counted = PassTraffic(name, Counter({one.worker: taken for one in found}))
-        for one in found:
-            counted.returned[one.worker] += one.n_bytes
-        self.traffic.append(counted)
-
 
 def token() -> str:
     """What makes the names of tasks unique; the dashboard does not show it."""
     return uuid4().hex
 
 
-def returned(function: Callable[..., Any], *args: Any, after: Any = None, version: str | None = None) -> Returned:
+def _checked(function: Callable[..., Any], *args: Any, after: Any, version: str) -> Any:
     """Runs on a worker, when the task ``after`` is done; ``version`` is that of kfree where the fit runs."""
-    worker = import_module("distributed").get_worker().address
-    _require_version(worker, _version(), _version() if version is None else version)
-    bare = [arg.value if isinstance(arg, Returned) else arg for arg in args]
-    value = function(*bare)
-    return Returned(value, worker, n_bytes(value))
+    _require_version(import_module("distributed").get_worker().address, _version(), version)
+    return function(*args)
 
 
 def _version_there() -> Callable[[], str | None]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kfree.core.sphere import require_degrees, unit_vectors
 from kfree.core.stats import Floats
-from kfree.engines.dask.cluster import Cluster, Returned, current_client, returned, token
+from kfree.engines.dask.cluster import Cluster, current_client, token
 from kfree.engines.dask.rows import FilesOnWorkers, Held, Workers
 from kfree.engines.files.source import Reading
 from kfree.files.chunks import Chunk, require_numbers
@@ -161,13 +161,13 @@ class CollectionOnWorkers(Workers):
         return list(self.cluster.client.compute(calls))
 
 
-def _on_block(task: Callable[..., Any], held: Held, asked: Any, X: Any, weight: Any, begin: int) -> Returned:
+def _on_block(task: Callable[..., Any], held: Held, asked: Any, X: Any, weight: Any, begin: int) -> Any:
     """Runs on a worker."""
     X, weight = np.asarray(X), None if weight is None else np.asarray(weight)
     columns, weights = [*range(X.shape[1])], [] if weight is None else [weight]
     names = [*columns, *(["sample_weight"] if weights else [])]
     require_numbers([*X.T, *weights], names, "sample_weight", "X", begin)
-    return returned(task, replace(held, source=BlockRows(X, weight, begin)), asked, begin, begin + len(X))
+    return task(replace(held, source=BlockRows(X, weight, begin)), asked, begin, begin + len(X))
 
 
 def workers_of(source: Any, reading: Reading) -> Workers:

@@ -15,7 +15,6 @@ from kfree.engines.contract import Rows
 from kfree.engines.dask.births import FarQuestion, Turn, opened_by
 from kfree.engines.dask.cluster import Cluster, current_client, token
 from kfree.engines.dask.shares import Share, shares
-from kfree.engines.dask.traffic import n_bytes
 from kfree.engines.files.engine import StreamedRows
 from kfree.engines.files.repeats import Digests, Repeats
 from kfree.engines.files.source import Reading, RowSource
@@ -118,16 +117,16 @@ class DaskRows(Rows):
         """All ranges are asked at the same time."""
         sent = self.cluster.sent(f"sent-to-{question.name}", question)
         futures = self._workers.futures(question.name, _answered, self._workers.held(self.frame), sent)
-        return self._joined(question, question.name, futures, n_bytes(question))
+        return self._joined(question, question.name, futures)
 
-    def _joined(self, question: Question[A], name: str, futures: Sequence[Any], taken: int) -> A:
+    def _joined(self, question: Question[A], name: str, futures: Sequence[Any]) -> A:
         """Answers in many futures are first joined on workers, consecutive ones to one."""
         size = -(-len(futures) // (_ANSWERS_PER_WORKER * len(self.cluster.workers())))
         if size > 1:
             key = f"kfree-join-{name}-{token()}"
             groups = range(0, len(futures), size)
             futures = [self.cluster.submit(_join, question, *futures[g : g + size], key=(key, g)) for g in groups]
-        found = _join(question, *self.cluster.results(name, futures, taken, self._workers.listener))
+        found = _join(question, *self.cluster.results(name, futures, self._workers.listener))
         self._workers.repeats.compare(found.digests)
         self.n_distances += found.n_distances
         joined: A = found.answer
@@ -146,16 +145,14 @@ class DaskRows(Rows):
         turn, key = Turn.first(sweep), token()
         for number, one in enumerate(far):
             turn = self.cluster.submit(_turn, held, sent, one, turn, key=(f"kfree-births-{key}", number))
-        (last,) = self.cluster.results("births", [turn], n_bytes(sweep), self._workers.listener)
-        for worker, moved in last.log:
-            self.cluster.traffic[-1].taken[worker] += moved
+        (last,) = self.cluster.results("births", [turn], self._workers.listener)
         born: Born = last.born
         if len(born.at):
             self.n_distances += last.n_distances
             labels = DeferredLabels(np.array(sweep.sites.centres), born.points, born.at, sweep.lam)
             return replace(born, sums=self._asked(Restate(labels)))
         sums = [self.cluster.submit(_sums, one, key=(f"kfree-sums-{key}", number)) for number, one in enumerate(far)]
-        return replace(born, sums=self._joined(Nearest(sweep.sites), "sweep", sums, 0))
+        return replace(born, sums=self._joined(Nearest(sweep.sites), "sweep", sums))
 
 
 class FilesOnWorkers(Workers):
@@ -190,7 +187,7 @@ def labels_on_workers(function: Callable[..., Any], shared: Any, calls: Sequence
     cluster = Cluster(current_client())
     sent, key = cluster.sent("sent-to-labels", shared), f"kfree-labels-{token()}"
     futures = [cluster.submit(function, sent, *args, key=(key, number)) for number, args in enumerate(calls)]
-    return cluster.results("labels", futures, n_bytes(shared))
+    return cluster.results("labels", futures)
 
 
 # What runs on workers.
@@ -212,7 +209,7 @@ def _join(question: Question[Any], *found: Answered) -> Answered:
 
 def _turn(held: Held, sweep: Sweep, far: Answered, before: Turn) -> Turn:
     born = opened_by(far.answer, replace(sweep, newborn=before.born.points), held.frame, held.rows)
-    return before.followed_by(born, far.n_distances, import_module("distributed").get_worker().address)
+    return before.followed_by(born, far.n_distances)
 
 
 def _sums(far: Answered) -> Answered:
