@@ -213,7 +213,7 @@ def test_more_rows_than_memory_are_streamed_and_all_are_labelled(large, capsys):
 
 
 def test_a_sample_for_the_encoder_has_all_levels_and_extremes(large, capsys, monkeypatch):
-    monkeypatch.setattr("kfree.clustering.sample.SAMPLE_ROWS", 1000)
+    monkeypatch.setattr("kfree.clustering.rows.SAMPLE_ROWS", 1000)
     table = FilesTable("large.parquet")
     rows = prepared(table, ColumnOptions(), [].append, memory="5MB")
     assert len(rows.X) == len(rows.row_numbers) == 1000
@@ -230,7 +230,7 @@ def test_a_sample_for_the_encoder_has_all_levels_and_extremes(large, capsys, mon
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("prepare", ["none", "encode"])
 def test_a_missing_value_in_a_stream_is_told_by_its_row(prepare, kind, here, rng, monkeypatch):
-    monkeypatch.setattr("kfree.clustering.sample.SAMPLE_ROWS", 1000)
+    monkeypatch.setattr("kfree.clustering.rows.SAMPLE_ROWS", 1000)
     for row in (30_000, 33_333):  # one of the sample, and one beside it
         table = pd.DataFrame({"x": rng.normal(size=60_000), "y": rng.normal(size=60_000).round(2)})
         table.loc[row, "y"] = NAN

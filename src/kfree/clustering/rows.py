@@ -20,15 +20,21 @@ from kfree.clustering.columns import (
 )
 from kfree.clustering.frames import filtered, gaps_of
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.sample import sample, step_of
 from kfree.clustering.tables import FilesTable, FrameTable, group_names
 from kfree.core.printing import quoted
 from kfree.core.row_names import row_names
 from kfree.core.stats import Floats, Mask
+from kfree.files.formats import as_numbers
+from kfree.files.places import arrow
 from kfree.files.rows import rows_of
 from kfree.search.summary.plan import bytes_to_search
 from kfree.validation.parameters import memory_limit, require
 from kfree.validation.rows import validated_weights
+
+# Rows that stand for all of them where these do not fit in memory: for scales, summaries and pages.
+SAMPLE_ROWS = 100_000
+# More levels than a column of categories can have.
+_MANY_LEVELS = 1000
 
 
 @dataclass(frozen=True)
@@ -168,13 +174,13 @@ def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weig
     if plan.missing == "drop":
         raise ValueError("missing='drop' takes all rows in memory; give more memory, or another missing.")
     encoder = options.encoder()
-    frame, numbers = sample(table, plan, encoder is not None)
+    frame, numbers = _sample(table, plan, encoder is not None)
     if encoder is not None:
         plan, frame, _, used = with_encoder(table, plan, encoder, frame, options.columns or (), say)
         numbers = numbers[used]
     columns = [table.columns[name] for name in plan.columns]
     rows = rows_of(table.files, columns, None if weight is None else table.columns[weight], plan.encoder)
-    spread = np.flatnonzero(numbers % step_of(table) == 0)
+    spread = np.flatnonzero(numbers % _step_of(table) == 0)
     frame = frame.take(spread)
     batch = {name: frame.column(name).combine_chunks() for name in plan.columns}
     X, kept, gaps, _ = plan.matrix(table.title, batch)
@@ -182,3 +188,58 @@ def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weig
         what = "scales, summary, page and picture are" if encoder else "summary, page and picture are"
         say(f"{what} those of {len(X)} of {table.n_rows} rows, spread evenly over the table")
     return TableRows(table, plan, rows, X, numbers[spread][kept], None, gaps if gaps.any() else None)
+
+
+def _sample(table: FilesTable, plan: Preparation, is_encoded: bool) -> tuple[Any, NDArray[np.int64]]:
+    """Rows spread evenly over a table, with the extremes and levels of all columns if these are encoded.
+
+    All rows are read, so that a missing value is found wherever it is, if that is an error.
+    """
+    parts, numbers, begin, step = [], list[int](), 0, _step_of(table)
+    seen = {name: _Seen() for name in plan.columns} if is_encoded else {}
+    for batch in table.batches(plan.columns):
+        n_rows = len(next(iter(batch.values())))
+        plan.complete(table.title, gaps_of(arrow("").table(batch)), begin)
+        picked = set(range(-begin % step, n_rows, step))
+        for name, known in seen.items():
+            picked |= known.new_in(batch[name])
+        rows = sorted(picked)
+        parts.append(arrow("").table(batch).take(rows))
+        numbers += [begin + row for row in rows]
+        begin += n_rows
+    return arrow("").concat_tables(parts, promote_options="permissive").unify_dictionaries(), np.array(numbers)
+
+
+def _step_of(table: FilesTable) -> int:
+    """One row in so many is taken."""
+    return max(1, -(-table.n_rows // SAMPLE_ROWS))
+
+
+class _Seen:
+    """The range or the levels of a column so far."""
+
+    def __init__(self) -> None:
+        self.low, self.high, self.levels = np.inf, -np.inf, set[Any]()
+
+    def new_in(self, values: Any) -> set[int]:
+        """Rows of a batch that widen the range, or have a level that none had before."""
+        kinds = arrow("types")
+        if isinstance(values, np.ndarray) or kinds.is_integer(values.type) or kinds.is_floating(values.type):
+            return self._new_extremes(as_numbers(values))
+        if len(self.levels) > _MANY_LEVELS:
+            return set()
+        first: dict[Any, int] = {}
+        for row, value in enumerate(values.to_pylist()):
+            first.setdefault(value, row)
+        new = {row for value, row in first.items() if value not in self.levels}
+        self.levels |= first.keys()
+        return new
+
+    def _new_extremes(self, x: NDArray[Any]) -> set[int]:
+        if not len(x) or np.isnan(x).all():
+            return set()
+        low, high = int(np.nanargmin(x)), int(np.nanargmax(x))
+        found = {low} if x[low] < self.low else set()
+        found |= {high} if x[high] > self.high else set()
+        self.low, self.high = min(self.low, x[low]), max(self.high, x[high])
+        return found
