@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -15,8 +15,8 @@ from kfree.core.sphere import require_degrees, unit_vectors
 from kfree.core.stats import Floats
 from kfree.engines.dask.cluster import Cluster, current_client, token
 from kfree.engines.dask.rows import FilesOnWorkers, Held, Workers
-from kfree.engines.files.source import Reading
-from kfree.files.chunks import Chunk, require_numbers
+from kfree.engines.files.source import ArrayRows, Reading
+from kfree.files.chunks import require_numbers
 
 
 def is_collection(X: Any) -> bool:
@@ -112,28 +112,6 @@ def _array(collection: Any, name: str) -> Any:
     return collection
 
 
-@dataclass(frozen=True)
-class BlockRows:
-    """The rows of one chunk, numbered from ``begin``."""
-
-    X: NDArray[Any]
-    weight: Floats | None
-    begin: int
-
-    @property
-    def n_rows(self) -> int:
-        return self.begin + len(self.X)
-
-    @property
-    def n_features(self) -> int:
-        return int(self.X.shape[1])
-
-    def chunks(self, begin: int, end: int, size: int) -> Generator[Chunk, None, None]:
-        for first in range(begin, end, size):
-            rows = slice(first - self.begin, min(first + size, end) - self.begin)
-            yield Chunk(first, self.X[rows], None if self.weight is None else self.weight[rows])
-
-
 class CollectionOnWorkers(Workers):
     """The chunks of a Dask collection; every question computes them again, unless the user has persisted them.
 
@@ -167,7 +145,7 @@ def _on_block(task: Callable[..., Any], held: Held, asked: Any, X: Any, weight: 
     columns, weights = [*range(X.shape[1])], [] if weight is None else [weight]
     names = [*columns, *(["sample_weight"] if weights else [])]
     require_numbers([*X.T, *weights], names, "sample_weight", "X", begin)
-    return task(replace(held, source=BlockRows(X, weight, begin)), asked, begin, begin + len(X))
+    return task(replace(held, source=ArrayRows(X, weight, begin)), asked, begin, begin + len(X))
 
 
 def workers_of(source: Any, reading: Reading) -> Workers:

@@ -34,14 +34,15 @@ class RowSource(Protocol):
 
 @dataclass(frozen=True)
 class ArrayRows:
-    """Rows of an array, which may be a memory map, and their weights."""
+    """Rows of an array, which may be a memory map, and their weights. The first row that is there is ``begin``."""
 
     X: ArrayOrCSR
     weight: Floats | None = None
+    begin: int = 0
 
     @property
     def n_rows(self) -> int:
-        return int(self.X.shape[0])
+        return self.begin + int(self.X.shape[0])
 
     @property
     def n_features(self) -> int:
@@ -49,7 +50,7 @@ class ArrayRows:
 
     def chunks(self, begin: int, end: int, size: int) -> Generator[Chunk, None, None]:
         for first in range(begin, end, size):
-            rows = slice(first, min(first + size, end))
+            rows = slice(first - self.begin, min(first + size, end) - self.begin)
             yield Chunk(first, self.X[rows], None if self.weight is None else self.weight[rows])
 
 
