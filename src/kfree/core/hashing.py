@@ -5,6 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.blocks import row_blocks
+
+# Numbers that are hashed at a time.
+_AT_ONCE = 1 << 16
+
 Fingerprints = NDArray[np.uint64]
 
 
@@ -29,5 +34,6 @@ def fingerprints(labels: NDArray[np.int32], begin: int, n_clusters: int) -> Fing
     True
     """
     found = np.zeros(n_clusters, dtype=np.uint64)
-    np.add.at(found, labels, hashed(begin, begin + len(labels)))
+    for block in row_blocks(len(labels), _AT_ONCE):
+        np.add.at(found, labels[block], hashed(begin + block.start, begin + block.stop))
     return found

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.frame import Frame, require_differences
-from kfree.core.hashing import Fingerprints
 from kfree.core.masses import Masses
 from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
@@ -141,11 +140,6 @@ class LocalRows(MemoryRows):
         sums = self._room_for(n_clusters)
         self.passes.accumulate(self._rows, labels, sq_dist, self.n_threads, *sums)
         return self._sums(*sums)
-
-    def fingerprints_of(self, labels: Labels, n_clusters: int) -> Fingerprints:
-        found = np.empty(n_clusters, dtype=np.uint64)
-        self.passes.fingerprints(self._rows, labels, self.n_threads, found)
-        return found
 
     def distances_to_own(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
         sq_dist = np.empty(len(rows))
