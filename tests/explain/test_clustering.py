@@ -67,6 +67,16 @@ def test_a_table_is_clustered_and_told_in_its_units(clustering, table):
     assert "sizes" in repr(clustering)
 
 
+def test_zeros_and_ones_are_told_as_shares_of_rows(rng):
+    """They were told as ratios of means: 2.3 times the member."""
+    frame, kind = numbers(rng)
+    frame["member"] = (rng.uniform(size=len(kind)) < np.array([0.9, 0.3, 0.3])[kind]).astype(int)
+    clustering = kfree.cluster(frame, k=3)
+    members = clustering.labels[np.flatnonzero(kind == 0)[0]]
+    inside, others = (100 * frame["member"][(clustering.labels == members) == side].mean() for side in (True, False))
+    assert f"member in {inside:.0f} % (others {others:.0f} %)" in clustering.sentences()[members]
+
+
 @pytest.mark.parametrize("kind", ["polars", "pyarrow", "file", "text file"])
 def test_any_kind_of_table_gives_the_same(kind, of_four, table, tmp_path):
     pa = pytest.importorskip("pyarrow")

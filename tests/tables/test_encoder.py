@@ -455,3 +455,13 @@ def test_a_frame_in_is_a_frame_out(kind):
     assert summary.clusters[0].features[0].name in encoder.get_feature_names_out()
     if kind != "numpy":
         assert model.feature_names_in_.tolist() == encoder.get_feature_names_out().tolist()
+
+
+def test_means_of_zeros_and_ones_are_shares():
+    """They were told as ratios of means: 2.3 times the segmented."""
+    table = pd.DataFrame({"age": [20.0, 30.0, 40.0, 61.0], "member": [0, 1, 1, 1], "orders": [0, 1, 2, 1]})
+    encoder = TableEncoder().fit(table)
+    assert encoder.units_out == ["number", "share", "number"]
+    np.testing.assert_array_equal(encoder.inverse_transform(encoder.transform(table))["member"], table["member"])
+    later = encoder.in_units(encoder.transform(table.assign(member=[0, 1, 2, 3])))
+    np.testing.assert_allclose(later[:, 1], [0, 1, 2, 3])  # as other numbers are

@@ -24,8 +24,8 @@ from kfree.explain.advice import IDENTIFIERS, with_column_names
 from kfree.explain.certainty import in_words, in_words_of_path
 from kfree.explain.summary import summarize
 from kfree.explain.table import Summary
-from kfree.explain.units import SHARE
 from kfree.files.rows import open_rows
+from kfree.tables.categories import Binary, Categories
 from kfree.validation.parameters import require_choice, require_count
 
 MODELS = ["auto", "round"]
@@ -60,9 +60,8 @@ class FitOptions:
             lam = "auto" if self.lam is None else self.lam
             return DPMeans(lam=lam, target_k=self.k, metric=self.metric, memory=self.memory, **shared)
         # Weights of columns and distances between levels would be lost if columns were all given the same deviation.
-        prepared = rows.preparation
-        encoder = None if prepared is None else prepared.encoder
-        has_levels = prepared is not None and SHARE in prepared.units_out
+        encoder = None if rows.preparation is None else rows.preparation.encoder
+        has_levels = encoder is not None and any(isinstance(one, Categories | Binary) for one in encoder.encoders_)
         scale = "none" if has_levels or (encoder is not None and encoder.weights) else "deviation"
         return AutoCluster(metric="auto" if self.metric == "euclidean" else self.metric, scale=scale, **shared)
 

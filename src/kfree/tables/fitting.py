@@ -30,7 +30,7 @@ from kfree.tables.columns import (
     Column,
     as_dates,
 )
-from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, time_of_day
+from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, ZeroOne, time_of_day
 from kfree.tables.transforms import FUNCTIONS, Transform, chosen_date_transform, chosen_transform, named_transform
 
 _REMEDY = (
@@ -75,6 +75,7 @@ class LeftOut:
 
 ENCODERS = {
     "number": Numeric,
+    "zero or one": ZeroOne,
     "date": Dates,
     "duration": Durations,
     "time of day": TimesOfDay,
@@ -119,8 +120,10 @@ def fitted_encoder(column: Column, table_encoder: Any) -> Encoder:
     if column.kind == DATE:
         dates = Dates.fitted(column.name, x, chosen_date_transform(x), table_encoder.scale)
         return replace(dates, zone=column.zone)
-    kind = {DURATION: Durations, TIME: TimesOfDay}.get(column.kind, Numeric)
-    return kind.fitted(column.name, x, _transform_of(column.name, x, table_encoder.transforms), table_encoder.scale)
+    transform = _transform_of(column.name, x, table_encoder.transforms)
+    is_zero_one = transform.name == "identity" and bool(np.isin(x, (0.0, 1.0)).all())
+    kind = {DURATION: Durations, TIME: TimesOfDay}.get(column.kind, ZeroOne if is_zero_one else Numeric)
+    return kind.fitted(column.name, x, transform, table_encoder.scale)
 
 
 def encoded(column: Column, encoder: Encoder, table_encoder: Any) -> np.ndarray:

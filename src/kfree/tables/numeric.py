@@ -63,6 +63,13 @@ class Numeric:
 
 
 @dataclass(frozen=True)
+class ZeroOne(Numeric):
+    """Numbers of which each is 0 or 1 at fit; their means are shares of rows."""
+
+    unit: ClassVar[str] = units.SHARE
+
+
+@dataclass(frozen=True)
 class Dates(Numeric):
     """Points in time, as numbers are: microseconds since 1970 in UTC. ``zone`` is the time zone that they had."""
 
