@@ -41,6 +41,19 @@ def test_rows_of_several_files_are_called_as_they_are_written(coded, here):
     assert made.summary().row_names.tolist() == sorted(coded, reverse=True, key=lambda name: name[0])
 
 
+def test_rows_of_files_of_two_kinds_are_called_as_they_are_written(coded, here, capsys):
+    (here / "parts").mkdir()
+    (here / "coded.csv").rename("parts/a.csv")
+    further = pd.DataFrame({"zip": [1, 20_000], "shop": [1, 3], "x": [0.0, 30.0]})
+    further.to_parquet("parts/b.parquet")
+    assert kfree.cluster("parts", id="zip", drop=["shop"], k=2).summary().row_names.tolist() == [*coded, "1", "20000"]
+    facts = told(["hdp", "parts", "--group", "shop", "--drop", "zip", "-o", "out.parquet"], capsys)
+    assert set(facts["clusters_of_groups"]) == {"01", "1", "12", "3"}
+    assert pd.read_parquet("out.parquet")["zip"].tolist() == [*coded, "1", "20000"]
+    facts = told(["graph", "parts", "--columns", "zip,shop", "--lam", "-0.5", "-o", "out.csv"], capsys)
+    assert (facts["n_nodes"], facts["n_links"]) == (65, 62)
+
+
 def test_numbers_stay_numbers(here, rng):
     frame = pd.DataFrame({"no": 7 + 3 * np.arange(60), "x": rng.normal(size=60) + 30 * (np.arange(60) % 2)})
     frame.to_csv("t.csv", index=False)

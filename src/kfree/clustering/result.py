@@ -383,8 +383,9 @@ class Clustering:
             table = self._as_table(row) if isinstance(row, dict) and self.preparation is not None else row
             require(_is_table(table), "row", row, "the number of a row, values by column, or a table of one row")
             X, used, gaps, _ = self._prepared(table, unseen)
-            require(len(used) == 1, "row", row, "one row")
-            require(used[0], "row", row, self._wanted_values)
+            given = row if isinstance(row, dict | str | os.PathLike) else "…"
+            require(len(used) == 1, "row", given, "one row")
+            require(used[0], "row", given, self._wanted_values)
         missing = set() if self.preparation is None else {self.preparation.columns[j] for j in np.flatnonzero(gaps)}
         return (X.toarray() if sp.issparse(X) else X), missing
 

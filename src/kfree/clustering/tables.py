@@ -32,6 +32,7 @@ from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.files.dialect import TextOptions
 from kfree.files.formats import ColumnType, as_numbers
+from kfree.files.places import arrow
 from kfree.files.rows import rows_of
 from kfree.files.table import (
     BATCH_BYTES,
@@ -166,6 +167,8 @@ class FilesTable:
         if not self.n_rows:
             raise ValueError(f"{self.title} has no rows; give a table with at least one.")
         self._reading: TextReading | None = None
+        # Columns that are read as text, whatever the files hold.
+        self._texts: frozenset[str] = frozenset()
 
     def with_dates(self, names: Collection[str]) -> FilesTable:
         """The same table, with dates in those of these columns whose numbers are all such as 20241231.
@@ -229,7 +232,7 @@ class FilesTable:
     def as_written(self, names: Sequence[str] | None = None) -> FilesTable:
         """The same table with codes of some columns, or of all, as they are written: leading zeros included.
 
-        Columns are text in all files then, also in those that have no code with such zeros.
+        Columns are text in all files then, also in those that have no code with such zeros or hold numbers.
         """
         codes = tuple(name for name in self.names if name in self.codes and (names is None or name in names))
         if not codes:
@@ -237,7 +240,7 @@ class FilesTable:
         texts = [one.text and replace(one.text, codes=codes).with_codes_as_text() for one in self.files.files]
         files = tuple(replace(one, text=text) for one, text in zip(self.files.files, texts, strict=True))
         table = copy(self)
-        table.files = replace(self.files, files=files)
+        table.files, table._texts = replace(self.files, files=files), frozenset(codes)
         return table
 
     def type(self, name: str) -> ColumnType:
@@ -277,7 +280,10 @@ class FilesTable:
 
     def read(self, names: list[str]) -> Any:
         """Some columns of all rows, as a table of pyarrow."""
-        return self.files.read([self.columns[name] for name in names])
+        if not self._texts.intersection(names):
+            return self.files.read([self.columns[name] for name in names])
+        parts = [arrow("").table(batch) for batch in self._first(names, self.n_rows)]
+        return arrow("").concat_tables(parts, promote_options="permissive").unify_dictionaries()
 
     def batches(self, names: list[str], size: int = _BATCH_ROWS) -> Iterator[dict[str, Any]]:
         """Some columns a few rows at a time, as dicts of arrays."""
@@ -287,7 +293,8 @@ class FilesTable:
         """The same of the first rows; without a ``size``, some megabytes at a time."""
         size = size or max(1, min(_BATCH_ROWS, BATCH_BYTES // (8 * len(names))))
         for batch in self.files.batches([self.columns[name] for name in names], 0, n_rows, size):
-            yield dict(zip(names, batch.columns, strict=True))
+            pairs = zip(names, batch.columns, strict=True)
+            yield {name: values.cast("string") if name in self._texts else values for name, values in pairs}
 
     def matrix(self, names: list[str]) -> NDArray[Any]:
         """Columns of numbers as they are, NaN where a value is missing."""
