@@ -68,9 +68,6 @@ class Case:
         yield from wide
         passes.scatter_product(rows, own - begin, cluster, self.pairs, n_threads, *narrow)
         yield from narrow[:2]
-        potential = np.empty((*lead, K))
-        passes.potentials(rows, self.pairs[:K], self.sq_dist[begin:end], n_threads, potential)
-        yield potential
 
     def nearest(self, passes, rows, n, n_threads, lead):
         k, d = self.pairs.shape
@@ -185,5 +182,6 @@ def test_wrong_parts_and_lists_are_refused(passes, rng):
 def test_arrays_without_room_for_every_node_are_refused(rng):
     case = Case(2, "dense", rng)
     rows = case.rows(_core, 0, N_ROWS)
+    stats = np.empty((2, K)), np.empty((2, K, 2)), np.empty((2, K))
     with pytest.raises(ValueError, match="one more of length 3, the number of nodes"):
-        _core.potentials(rows, case.pairs, case.sq_dist, 1, np.empty((2, 2 * K)))
+        _core.accumulate(rows, case.label, case.sq_dist, 1, *stats)

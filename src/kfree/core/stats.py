@@ -202,11 +202,6 @@ class CountStats:
     sum: Annotated[Floats, Shape("k", "d"), AtLeast(0.0)]
     log_ways: Annotated[Floats, Shape("k"), FINITE]
 
-    @classmethod
-    def empty(cls, n_clusters: int, n_features: int) -> Self:
-        """Statistics of clusters without rows."""
-        return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
-
     def copy(self) -> Self:
         return type(self)(self.n.copy(), self.sum.copy(), self.log_ways.copy())
 

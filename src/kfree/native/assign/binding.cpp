@@ -153,14 +153,6 @@ void bind_assign(nb::module_& m) {
     });
   }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a);
 
-  m.def("potentials", [](const HeldRows& r, Matrix<const double> candidates, Vector<const double> sq_dist,
-                         int n_threads, Array potential) {
-    const bool by_node = is_by_node(*r.rows, potential, 1);
-    unlocked([&] {
-      potentials(*r.rows, sites_of(r, candidates, n_threads), sq_dist.data(), n_threads, potential.data(), by_node);
-    });
-  }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "potential"_a.noconvert());
-
   m.def("distances_to_own", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
                    Matrix<const double> centres, int n_threads, Vector<double> sq_dist) {
     const RowList list = list_of(row, cluster);

@@ -66,11 +66,6 @@ void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dis
 // The candidate j with the smallest potential Σ weight·min(sq_dist, squared distance to j), the first one on ties
 int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads);
 
-// in may_gain (n,), null for all rows: whether some candidate may be nearer to the row than sq_dist says
-// out potential (candidates.k,), or (number of nodes, candidates.k) for each of Rows::nodes
-void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential,
-                bool by_node, const char* may_gain = nullptr);
-
 // For the two passes below, rows are listed in ascending order, each once.
 // Every listed row goes to one of the two sites of its cluster, 2·cluster and 2·cluster + 1, the first one on ties.
 // out label (list.n,), stats (sites.k,) about the sites
@@ -86,9 +81,9 @@ void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_th
 
 // What closing each cluster adds to the cost if its listed rows go to `second` (list.n,) instead: Σ weight·(squared
 // distance to that site − to their own). Rows are listed in ascending order, each once.
-// out cost (sites.k,), or (number of nodes, sites.k) for each of Rows::nodes
+// out cost (sites.k,)
 void closing_costs(const Rows& rows, RowList list, const int32_t* second, const Sites& sites, int n_threads,
-                   double* cost, bool by_node);
+                   double* cost);
 
 // Clusters that change by a row at a time: weights (k,), sums and centres (k, d), and how far each centre has come (k,).
 struct MovingClusters {

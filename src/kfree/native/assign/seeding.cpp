@@ -42,19 +42,10 @@ int64_t clear_winner(const Rows& rows, const Sites& candidates, const double* sq
   return best;
 }
 
-}  // namespace
-
-void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dist) {
-  for_tiles(0, rows.n, n_threads, [&](Scratch&, int64_t begin, int64_t end) {
-    const int32_t only[TILE] = {};
-    double gap[TILE];
-    rows.sq_dists({nullptr, begin}, end - begin, site, only, gap);
-    for (int64_t i = begin; i < end; ++i) sq_dist[i] = std::min(sq_dist[i], gap[i - begin]);
-  });
-}
-
-void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential,
-                bool by_node, const char* may_gain) {
+// Of each candidate, Σ weight·min(sq_dist, squared distance to it).
+// in may_gain (n,): whether some candidate may be nearer to the row than sq_dist says
+std::vector<double> potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads,
+                               const std::vector<char>& may_gain) {
   const int64_t k = candidates.k;
   ClusterTree tree(rows.first_block, rows.first_block + rows.n_blocks());
   Blocks(rows.n_blocks()).run(n_threads, [&](Worker& worker) {
@@ -64,7 +55,7 @@ void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist
       auto sums = fresh_sums(tree, rows.buffers(), 1, k);
       double* sum = sums->records() + sums->record_of(0);
       for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i) {
-        if (may_gain && !may_gain[i]) {
+        if (!may_gain[i]) {
           for (int64_t j = 0; j < k; ++j) sum[j] += rows.weight(i) * sq_dist[i];
           continue;
         }
@@ -78,16 +69,27 @@ void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist
       tree.put({0, rows.first_block + b}, std::move(sums));
     }
   });
-  finish(tree, by_node ? rows.nodes() : std::vector<TreeNode>(), 1, k, n_threads,
-         [&](int64_t p, int64_t, const double* sum) { std::copy_n(sum, k, potential + p * k); });
+  std::vector<double> potential(k);
+  finish(tree, {}, 1, k, n_threads, [&](int64_t, int64_t, const double* sum) { std::copy_n(sum, k, potential.data()); });
+  return potential;
+}
+
+}  // namespace
+
+void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dist) {
+  for_tiles(0, rows.n, n_threads, [&](Scratch&, int64_t begin, int64_t end) {
+    const int32_t only[TILE] = {};
+    double gap[TILE];
+    rows.sq_dists({nullptr, begin}, end - begin, site, only, gap);
+    for (int64_t i = begin; i < end; ++i) sq_dist[i] = std::min(sq_dist[i], gap[i - begin]);
+  });
 }
 
 int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads) {
   std::vector<char> may_gain(rows.n, candidates.k > PANEL);
   const int64_t guess = clear_winner(rows, candidates, sq_dist, n_threads, may_gain.data());
   if (guess >= 0) return guess;
-  std::vector<double> potential(candidates.k);
-  potentials(rows, candidates, sq_dist, n_threads, potential.data(), false, may_gain.data());
+  const std::vector<double> potential = potentials(rows, candidates, sq_dist, n_threads, may_gain);
   return std::min_element(potential.begin(), potential.end()) - potential.begin();
 }
 

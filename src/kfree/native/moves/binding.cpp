@@ -54,13 +54,12 @@ void bind_moves(nb::module_& m) {
      "second"_a.noconvert(), "sq_dist"_a.noconvert());
 
   m.def("closing_costs", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
-                            Vector<const int32_t> second, Matrix<const double> centres, int n_threads, Array cost) {
+                            Vector<const int32_t> second, Matrix<const double> centres, int n_threads, Vector<double> cost) {
     const RowList list = list_of(row, cluster);
     require_shape(second, "second", {list.n});
-    const bool by_node = is_by_node(*r.rows, cost, 1);
-    require_shape(cost, "cost", {static_cast<int64_t>(centres.shape(0))}, by_node);
+    require_shape(cost, "cost", {static_cast<int64_t>(centres.shape(0))});
     unlocked([&] {
-      closing_costs(*r.rows, list, second.data(), sites_of(r, centres, n_threads), n_threads, cost.data(), by_node);
+      closing_costs(*r.rows, list, second.data(), sites_of(r, centres, n_threads), n_threads, cost.data());
     });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "second"_a.noconvert(), "centres"_a.noconvert(),
      "n_threads"_a, "cost"_a.noconvert());

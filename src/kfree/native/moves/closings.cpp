@@ -8,7 +8,7 @@
 namespace kfree {
 
 void closing_costs(const Rows& rows, RowList list, const int32_t* second, const Sites& sites, int n_threads,
-                   double* cost, bool by_node) {
+                   double* cost) {
   const int64_t begin = list.n ? list.row[0] / BLOCK : 0, end = list.n ? list.row[list.n - 1] / BLOCK + 1 : 0;
   ClusterTree tree(rows.first_block + begin, rows.first_block + end);
   const auto place = [&](int64_t row) { return std::lower_bound(list.row, list.row + list.n, row) - list.row; };
@@ -27,10 +27,8 @@ void closing_costs(const Rows& rows, RowList list, const int32_t* second, const 
       tree.put({0, rows.first_block + begin + b}, std::move(sums));
     }
   });
-  const std::vector<TreeNode> wanted = by_node ? rows.nodes() : std::vector<TreeNode>();
-  finish(tree, wanted, sites.k, 1, n_threads, [&](int64_t p, int64_t j, const double* record) {
-    cost[p * sites.k + j] = record ? *record : 0.0;
-  });
+  finish(tree, {}, sites.k, 1, n_threads,
+         [&](int64_t, int64_t j, const double* record) { cost[j] = record ? *record : 0.0; });
 }
 
 }  // namespace kfree

@@ -160,18 +160,12 @@ def approach(rows, site, n_threads, sq_dist):
 
 def best_candidate(rows, candidates, sq_dist, n_threads):
     """The candidate with the smallest potential Σ weight·min(sq_dist, squared distance to it), the first on ties."""
-    potential = np.empty(len(candidates))
-    potentials(rows, candidates, sq_dist, n_threads, potential)
-    return int(potential.argmin())
-
-
-def potentials(rows, candidates, sq_dist, n_threads, potential):
-    """out potential (k,) of the candidates (k, d), or (number of nodes, k)."""
-    sums = {}
+    potential, sums = np.empty(len(candidates)), {}
     for number, block in enumerate(rows.blocks()):
         gaps = np.minimum(sq_dist[block, None], sq_dists(rows.z(block), candidates))
         sums[rows.first_block + number] = np.add.accumulate(rows.weight[block, None] * gaps, axis=0)[-1]
     _join_blocks(rows, sums, potential)
+    return int(potential.argmin())
 
 
 def choose(rows, row, cluster, centres, n_threads, label, n, sum, sse):
@@ -212,7 +206,7 @@ def distances_to_own(rows, row, cluster, centres, n_threads, sq_dist):
 def closing_costs(rows, row, cluster, second, centres, n_threads, cost):
     """What closing each cluster adds to the cost if its listed rows go to the sites ``second`` instead.
 
-    in row, cluster, second (m,), rows in ascending order; out cost (k,), or (number of nodes, k).
+    in row, cluster, second (m,), rows in ascending order; out cost (k,).
     """
     now, then = np.empty(len(row)), np.empty(len(row))
     distances_to_own(rows, row, cluster, centres, n_threads, now)

@@ -56,7 +56,6 @@ void bind_samplers(nb::module_& m) {
            },
            "log_alpha"_a, "sigma"_a, "rho"_a)
       .def_prop_ro("sums", [](const SphericalChain& c) { return per_cluster(c.sums(), c.counts()); }, owned)
-      .def_prop_ro("means", [](const SphericalChain& c) { return per_cluster(c.means(), c.counts()); }, owned)
       .def_prop_ro("sq_error", &SphericalChain::sq_error);
   with_clusters(spherical);
 

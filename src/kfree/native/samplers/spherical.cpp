@@ -78,13 +78,6 @@ void SphericalChain::draw_means(double sigma, double rho) {
   }
 }
 
-std::vector<double> SphericalChain::means() const {
-  std::vector<double> mean;
-  for (int64_t c = 0; c < slots_.size(); ++c)
-    for (int64_t t = 0; t < d_; ++t) mean.push_back(mean_[t * stride_ + c]);
-  return mean;
-}
-
 double SphericalChain::sq_error() const {
   double total = 0.0;
   for (int64_t i = 0; i < n_; ++i)

@@ -19,9 +19,8 @@ class SphericalChain {
 
   const std::vector<int32_t>& labels() const { return slots_.label; }
   const std::vector<int64_t>& counts() const { return slots_.count; }
-  // Per cluster (k, d): totals of the rows, and means. sq_error: Σ‖x − μ_z‖².
+  // Totals of the rows per cluster (k, d). sq_error: Σ‖x − μ_z‖².
   const std::vector<double>& sums() const { return sum_; }
-  std::vector<double> means() const;
   double sq_error() const;
 
  private:
