@@ -91,7 +91,7 @@ MUTANTS = {
         ("native/test_boundary.py", "no_cluster and native"),
     ),
     "labels that are not checked before they are hashed": (
-        "assign/fingerprints.cpp",
+        "assign/passes.cpp",
         "      require_labels(label + begin, end - begin, k);\n",
         "",
         ("native/test_boundary.py", "no_cluster and native"),

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "assign/masses.hpp"
 #include "assign/passes.hpp"
 #include "core/binding.hpp"
 #include "rows/binding.hpp"

@@ -5,7 +5,7 @@
 
 #include "assign/passes.hpp"
 #include "core/parallel.hpp"
-#include "rows/site_forest.hpp"
+#include "rows/site_tree.hpp"
 #include "rows/tiles.hpp"
 
 namespace kfree {

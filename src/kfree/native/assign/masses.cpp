@@ -1,7 +1,8 @@
-#include "assign/masses.hpp"
-
+// Draws of rows in proportion to numbers that they have.
 #include <algorithm>
+#include <utility>
 
+#include "assign/passes.hpp"
 #include "core/parallel.hpp"
 
 namespace kfree {

@@ -41,7 +41,8 @@ int64_t nearest_labels(const Rows& rows, const Sites& sites, const int32_t* numb
 // in label, sq_dist (n,); out stats
 void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut stats);
 
-// Per cluster the sum, modulo 2^64, of a hash of its rows' global numbers. in label (n,); out sum (k,)
+// Per cluster the sum, modulo 2^64, of a hash of its rows' global numbers: two assignments are compared by these.
+// in label (n,); out sum (k,)
 void fingerprints(const Rows& rows, const int32_t* label, int64_t k, int n_threads, uint64_t* sum);
 
 // Rows `far` (n_far,) in visiting order: each joins the nearest site or, beyond lam, opens a cluster centred on itself,
@@ -138,5 +139,24 @@ void distances_to_own(const Rows& rows, RowList list, const Sites& sites, int n_
 
 // out sq_dist (n, k)
 void distances(const Rows& rows, const Sites& sites, int n_threads, double* sq_dist);
+
+// Draws in proportion to numbers that rows have, by a descent of the tree over block numbers; core/masses.py has the
+// reference implementation.
+class Masses {
+ public:
+  // in mass (n,), not negative, which is read until the last draw
+  Masses(const double* mass, int64_t n, int64_t block);
+
+  double total() const { return levels_.back()[0]; }
+  // The row at which the running sum exceeds the target; a node without mass is not chosen unless all are.
+  int64_t row_at(double target) const;
+
+ private:
+  int64_t row_within(int64_t begin, int64_t end, double target) const;
+
+  const double* mass_;
+  const int64_t n_, block_;
+  std::vector<std::vector<double>> levels_;  // the masses of the nodes of each level, from blocks to the total
+};
 
 }  // namespace kfree

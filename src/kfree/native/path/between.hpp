@@ -45,4 +45,7 @@ class RowsBetween {
   std::vector<double> along_, sq_off_, of_ends_;
 };
 
+// The sum of values in the order in which NumPy adds up contiguous ones, so that a result has the bits of its twin.
+double numpy_sum(const double* value, int64_t n);
+
 }  // namespace kfree

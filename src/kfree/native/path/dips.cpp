@@ -5,8 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "path/numpy_sum.hpp"
-
 namespace kfree {
 namespace {
 

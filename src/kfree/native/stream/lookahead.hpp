@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rows/rows.hpp"
-#include "rows/site_forest.hpp"
+#include "rows/site_tree.hpp"
 
 namespace kfree {
 
