@@ -16,6 +16,9 @@ namespace kfree::binding {
 namespace nb = nanobind;
 using namespace nb::literals;
 
+// The name of an array argument, which is taken as it is or refused.
+inline auto operator""_in(const char* name, size_t) { return nb::arg(name).noconvert(); }
+
 template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>

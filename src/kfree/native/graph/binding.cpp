@@ -26,9 +26,8 @@ void bind_graph(nb::module_& m) {
     return interruptible([&](const GoOn& go_on) {
       return move_nodes(graph, rules, order.data(), block.data(), label.data(), go_on);
     });
-  }, "begin"_a.noconvert(), "neighbour"_a.noconvert(), "weight"_a.noconvert(), "out"_a.noconvert(),
-     "volume"_a.noconvert(), "lam"_a, "least_gain"_a, "thorough"_a, "order"_a.noconvert(), "block"_a.noconvert(),
-     "label"_a.noconvert());
+  }, "begin"_in, "neighbour"_in, "weight"_in, "out"_in, "volume"_in, "lam"_a, "least_gain"_a, "thorough"_a, "order"_in,
+     "block"_in, "label"_in);
 
   m.def("contract", [](Begin begin, Neighbour neighbour, Values weight, Values out, Values volume,
                        Vector<const int32_t> label, Vector<int64_t> new_begin, Vector<int32_t> new_neighbour,
@@ -38,18 +37,16 @@ void bind_graph(nb::module_& m) {
       contract(graph, label.data(), static_cast<int64_t>(new_out.size()), new_begin.data(), new_neighbour.data(),
                new_weight.data(), new_out.data());
     });
-  }, "begin"_a.noconvert(), "neighbour"_a.noconvert(), "weight"_a.noconvert(), "out"_a.noconvert(),
-     "volume"_a.noconvert(), "label"_a.noconvert(), "new_begin"_a.noconvert(), "new_neighbour"_a.noconvert(),
-     "new_weight"_a.noconvert(), "new_out"_a.noconvert());
+  }, "begin"_in, "neighbour"_in, "weight"_in, "out"_in, "volume"_in, "label"_in, "new_begin"_in, "new_neighbour"_in,
+     "new_weight"_in, "new_out"_in);
 
-  m.def("merge_neighbours", [](Begin begin, Neighbour neighbour, Values weight, Values out, Values volume,
-                               double below, Matrix<int64_t> pairs, Vector<double> cost) {
+  m.def("merge_neighbours", [](Begin begin, Neighbour neighbour, Values weight, Values out, Values volume, double below,
+                               Matrix<int64_t> pairs, Vector<double> cost) {
     const Graph graph = graph_of(begin, neighbour, weight, out, volume);
     return interruptible([&](const GoOn& go_on) {
       return merge_neighbours(graph, below, pairs.data(), cost.data(), go_on);
     });
-  }, "begin"_a.noconvert(), "neighbour"_a.noconvert(), "weight"_a.noconvert(), "out"_a.noconvert(),
-     "volume"_a.noconvert(), "below"_a, "pairs"_a.noconvert(), "cost"_a.noconvert());
+  }, "begin"_in, "neighbour"_in, "weight"_in, "out"_in, "volume"_in, "below"_a, "pairs"_in, "cost"_in);
 }
 
 }  // namespace kfree::binding

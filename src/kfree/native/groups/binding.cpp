@@ -1,6 +1,4 @@
 // The Python binding of the passes over groups; reference implementation: reference/hdp.py.
-#include <utility>
-
 #include <nanobind/stl/optional.h>
 
 #include "core/binding.hpp"
@@ -21,13 +19,22 @@ Groups groups_of(const HeldRows& r, const Vector<const int64_t>& member, const V
   return {member.data(), begin.data(), static_cast<int64_t>(begin.shape(0)) - 1};
 }
 
-// Further arguments of all passes: which group uses which site, and one value per row.
+// Groups of rows, and the sites that they share.
+struct Shared {
+  Groups groups;
+  Sites sites;
+};
+
+// From the arguments of all passes; `used` says which group uses which site.
 template <class Used, class Label>
-void require_fit(const HeldRows& r, const Groups& groups, const Sites& sites, const Used& used, const Label& label,
+Shared shared_of(const HeldRows& r, const Vector<const int64_t>& member, const Vector<const int64_t>& begin,
+                 const Matrix<const double>& centres, int n_threads, const Used& used, const Label& label,
                  const Vector<double>& sq_dist) {
-  require(sites.k > 0, "centres must have at least one row");
-  require_shape(used, "used", {groups.n, sites.k});
+  const Groups groups = groups_of(r, member, begin);
+  require(centres.shape(0) > 0, "centres must have at least one row");
+  require_shape(used, "used", {groups.n, static_cast<int64_t>(centres.shape(0))});
   require_per_row(r, label, sq_dist);
+  return {groups, unlocked([&] { return sites_of(r, centres, n_threads); })};
 }
 
 }  // namespace
@@ -37,46 +44,38 @@ void bind_groups(nb::module_& m) {
                     Matrix<const double> centres, double lam_local, int n_threads, Matrix<bool> used,
                     Vector<int32_t> label, Vector<double> sq_dist, std::optional<Vector<double>> cost,
                     std::optional<Matrix<bool>> successor) {
-    const Groups groups = groups_of(r, member, begin);
-    const Sites sites = unlocked([&] { return sites_of(r, centres, n_threads); });
-    require_fit(r, groups, sites, used, label, sq_dist);
-    if (cost) require_shape(*cost, "cost", {sites.k});
-    if (successor) require_shape(*successor, "successor", {sites.k, sites.k});
+    const Shared shared = shared_of(r, member, begin, centres, n_threads, used, label, sq_dist);
+    if (cost) require_shape(*cost, "cost", {shared.sites.k});
+    if (successor) require_shape(*successor, "successor", {shared.sites.k, shared.sites.k});
     const Closings closings = {cost ? cost->data() : nullptr, successor ? successor->data() : nullptr};
     unlocked([&] {
-      allot(*r.rows, groups, sites, lam_local, n_threads, used.data(), label.data(), sq_dist.data(), closings);
+      allot(*r.rows, shared.groups, shared.sites, lam_local, n_threads, used.data(), label.data(), sq_dist.data(),
+            closings);
     });
-  }, "rows"_a, "member"_a.noconvert(), "begin"_a.noconvert(), "centres"_a.noconvert(), "lam_local"_a, "n_threads"_a,
-     "used"_a.noconvert(), "label"_a.noconvert(), "sq_dist"_a.noconvert(), "cost"_a.noconvert().none(),
-     "successor"_a.noconvert().none());
+  }, "rows"_a, "member"_in, "begin"_in, "centres"_in, "lam_local"_a, "n_threads"_a, "used"_in, "label"_in, "sq_dist"_in,
+     "cost"_in.none(), "successor"_in.none());
 
   m.def("visit", [](const HeldRows& r, Vector<const int64_t> member, Vector<const int64_t> begin,
                     Matrix<const double> centres, double lam_local, double lam_global, int n_threads,
                     Matrix<const bool> used, Vector<int32_t> label, Vector<double> sq_dist) {
-    const Groups groups = groups_of(r, member, begin);
-    const Sites sites = unlocked([&] { return sites_of(r, centres, n_threads); });
-    require_fit(r, groups, sites, used, label, sq_dist);
-    auto* founders = new std::vector<int64_t>(unlocked([&] {
-      return visit(*r.rows, groups, sites, lam_local, lam_global, n_threads, used.data(), label.data(),
+    const Shared shared = shared_of(r, member, begin, centres, n_threads, used, label, sq_dist);
+    const std::vector<int64_t> founders = unlocked([&] {
+      return visit(*r.rows, shared.groups, shared.sites, lam_local, lam_global, n_threads, used.data(), label.data(),
                    sq_dist.data());
-    }));
-    nb::capsule free(founders, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
-    return nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(founders->data(), {founders->size()}, free);
-  }, "rows"_a, "member"_a.noconvert(), "begin"_a.noconvert(), "centres"_a.noconvert(), "lam_local"_a, "lam_global"_a,
-     "n_threads"_a, "used"_a.noconvert(), "label"_a.noconvert(), "sq_dist"_a.noconvert());
+    });
+    return array_of(founders, {founders.size()});
+  }, "rows"_a, "member"_in, "begin"_in, "centres"_in, "lam_local"_a, "lam_global"_a, "n_threads"_a, "used"_in,
+     "label"_in, "sq_dist"_in);
 
   m.def("seconds", [](const HeldRows& r, Vector<const int64_t> member, Vector<const int64_t> begin,
-                      Matrix<const double> centres, int n_threads, Matrix<const bool> used,
-                      Vector<const int32_t> label, Vector<int32_t> second, Vector<double> sq_dist) {
-    const Groups groups = groups_of(r, member, begin);
-    const Sites sites = unlocked([&] { return sites_of(r, centres, n_threads); });
-    require_fit(r, groups, sites, used, label, sq_dist);
+                      Matrix<const double> centres, int n_threads, Matrix<const bool> used, Vector<const int32_t> label,
+                      Vector<int32_t> second, Vector<double> sq_dist) {
+    const Shared shared = shared_of(r, member, begin, centres, n_threads, used, label, sq_dist);
     require_shape(second, "second", {r.rows->n});
     unlocked([&] {
-      seconds(*r.rows, groups, sites, n_threads, used.data(), label.data(), second.data(), sq_dist.data());
+      seconds(*r.rows, shared.groups, shared.sites, n_threads, used.data(), label.data(), second.data(), sq_dist.data());
     });
-  }, "rows"_a, "member"_a.noconvert(), "begin"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
-     "used"_a.noconvert(), "label"_a.noconvert(), "second"_a.noconvert(), "sq_dist"_a.noconvert());
+  }, "rows"_a, "member"_in, "begin"_in, "centres"_in, "n_threads"_a, "used"_in, "label"_in, "second"_in, "sq_dist"_in);
 }
 
 }  // namespace kfree::binding

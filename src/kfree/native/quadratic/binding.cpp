@@ -30,30 +30,24 @@ MomentsOut moments_out(const In2& rows, Vector<double>& n, Matrix<double>& sum, 
 }  // namespace
 
 void bind_quadratic(nb::module_& m) {
-  m.def("cheapest",
-        [](In2 rows, In2 centre, Cube<const double> factor, Vector<const double> offset, int n_threads,
-           Vector<int32_t> label) {
-          const Quadratics q = quadratics(rows, centre, factor, offset);
-          require_shape(label, "label", {static_cast<int64_t>(rows.shape(0))});
-          unlocked([&] { cheapest(rows.data(), rows.shape(0), q, n_threads, label.data()); });
-        },
-        "rows"_a.noconvert(), "centre"_a.noconvert(), "factor"_a.noconvert(), "offset"_a.noconvert(), "n_threads"_a,
-        "label"_a.noconvert());
-  m.def("moments",
-        [](In2 rows, Vector<const int32_t> label, int n_threads, Vector<double> n, Matrix<double> sum,
-           Cube<double> scatter) {
-          const MomentsOut out = moments_out(rows, n, sum, scatter);
-          require_shape(label, "label", {static_cast<int64_t>(rows.shape(0))});
-          unlocked([&] { moments(rows.data(), rows.shape(0), label.data(), n_threads, out); });
-        },
-        "rows"_a.noconvert(), "label"_a.noconvert(), "n_threads"_a, "n"_a.noconvert(), "sum"_a.noconvert(),
-        "scatter"_a.noconvert());
+  m.def("cheapest", [](In2 rows, In2 centre, Cube<const double> factor, Vector<const double> offset, int n_threads,
+                       Vector<int32_t> label) {
+    const Quadratics q = quadratics(rows, centre, factor, offset);
+    require_shape(label, "label", {static_cast<int64_t>(rows.shape(0))});
+    unlocked([&] { cheapest(rows.data(), rows.shape(0), q, n_threads, label.data()); });
+  }, "rows"_in, "centre"_in, "factor"_in, "offset"_in, "n_threads"_a, "label"_in);
+  m.def("moments", [](In2 rows, Vector<const int32_t> label, int n_threads, Vector<double> n, Matrix<double> sum,
+                      Cube<double> scatter) {
+    const MomentsOut out = moments_out(rows, n, sum, scatter);
+    require_shape(label, "label", {static_cast<int64_t>(rows.shape(0))});
+    unlocked([&] { moments(rows.data(), rows.shape(0), label.data(), n_threads, out); });
+  }, "rows"_in, "label"_in, "n_threads"_a, "n"_in, "sum"_in, "scatter"_in);
   nb::class_<KdTree>(m, "KdTree")
       .def("__init__",
            [](KdTree* self, In2 rows, int64_t leaf_size) {
              unlocked([&] { new (self) KdTree(rows.data(), rows.shape(0), rows.shape(1), leaf_size); });
            },
-           "rows"_a.noconvert(), "leaf_size"_a)
+           "rows"_in, "leaf_size"_a)
       .def_prop_ro("order",
                    [](const KdTree& tree) {
                      return nb::ndarray<nb::numpy, const int64_t>(tree.order().data(), {tree.order().size()}).cast();
@@ -67,8 +61,7 @@ void bind_quadratic(nb::module_& m) {
              const MomentsOut out = moments_out(rows, n, sum, scatter);
              return unlocked([&] { return tree.assign(rows.data(), q, n_threads, label.data(), out); });
            },
-           "rows"_a.noconvert(), "centre"_a.noconvert(), "factor"_a.noconvert(), "offset"_a.noconvert(), "n_threads"_a,
-           "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "scatter"_a.noconvert());
+           "rows"_in, "centre"_in, "factor"_in, "offset"_in, "n_threads"_a, "label"_in, "n"_in, "sum"_in, "scatter"_in);
 }
 
 }  // namespace kfree::binding

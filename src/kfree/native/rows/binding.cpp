@@ -114,30 +114,30 @@ void bind_rows(nb::module_& m) {
         return nb::ndarray<nb::numpy, const double, nb::ndim<1>>(lengths.data(), {lengths.size()}, self);
       }, nb::rv_policy::reference_internal);
 
-#define KFREE_DENSE(T)                                                                             \
-  m.def("dense_rows", &hold_dense<T>, "X"_a.noconvert(), "anchor"_a.noconvert(), "shift"_a.noconvert(), "unit"_a, \
-        "weight"_a.noconvert().none(), "isa"_a, "first_row"_a = 0)
+#define KFREE_DENSE(T)                                                                                        \
+  m.def("dense_rows", &hold_dense<T>, "X"_in, "anchor"_in, "shift"_in, "unit"_a, "weight"_in.none(), "isa"_a, \
+        "first_row"_a = 0)
   KFREE_DENSE(float);
   KFREE_DENSE(double);
 
-#define KFREE_CSR(T, I)                                                                                      \
-  m.def("csr_rows", &hold_csr<T, I>, "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), \
-        "n_features"_a, "unit"_a, "weight"_a.noconvert().none(), "first_row"_a = 0)
+#define KFREE_CSR(T, I)                                                                              \
+  m.def("csr_rows", &hold_csr<T, I>, "data"_in, "indices"_in, "indptr"_in, "n_features"_a, "unit"_a, \
+        "weight"_in.none(), "first_row"_a = 0)
   KFREE_CSR(float, int32_t);
   KFREE_CSR(float, int64_t);
   KFREE_CSR(double, int32_t);
   KFREE_CSR(double, int64_t);
 
-  m.def("interleave", &interleave_columns<float>, "columns"_a.noconvert(), "X"_a.noconvert());
-  m.def("interleave", &interleave_columns<double>, "columns"_a.noconvert(), "X"_a.noconvert());
+  m.def("interleave", &interleave_columns<float>, "columns"_in, "X"_in);
+  m.def("interleave", &interleave_columns<double>, "columns"_in, "X"_in);
 
-  m.def("all_finite", &is_all_finite<float>, "X"_a.noconvert(), "n_threads"_a);
-  m.def("all_finite", &is_all_finite<double>, "X"_a.noconvert(), "n_threads"_a);
+  m.def("all_finite", &is_all_finite<float>, "X"_in, "n_threads"_a);
+  m.def("all_finite", &is_all_finite<double>, "X"_in, "n_threads"_a);
 
   m.def("copy", [](const HeldRows& r, Vector<const int64_t> index, Matrix<double> z) {
     require_shape(z, "z", {static_cast<int64_t>(index.shape(0)), r.rows->d});
     for (size_t i = 0; i < index.shape(0); ++i) r.rows->copy(index(i), z.data() + i * r.rows->d);
-  }, "rows"_a, "index"_a.noconvert(), "z"_a.noconvert());
+  }, "rows"_a, "index"_in, "z"_in);
 }
 
 }  // namespace kfree::binding

@@ -49,7 +49,7 @@ void bind_samplers(nb::module_& m) {
              require_labels(x, label);
              new (self) SphericalChain(x.data(), x.shape(0), x.shape(1), label.data(), seed, sigma, rho);
            },
-           "x"_a.noconvert(), "label"_a.noconvert(), "seed"_a, "sigma"_a, "rho"_a, nb::keep_alive<1, 2>())
+           "x"_in, "label"_in, "seed"_a, "sigma"_a, "rho"_a, nb::keep_alive<1, 2>())
       .def("sweep",
            [](SphericalChain& c, double log_alpha, double sigma, double rho) {
              unlocked([&] { c.sweep(log_alpha, sigma, rho); });
@@ -72,8 +72,7 @@ void bind_samplers(nb::module_& m) {
                                     {at_centre.data(), at_centre.data() + at_centre.size()}};
              new (self) CollapsedChain(x.data(), n, d, label.data(), seed, std::move(prior));
            },
-           "x"_a.noconvert(), "label"_a.noconvert(), "seed"_a, "xi0"_a, "eta0"_a, "B0"_a.noconvert(),
-           "at_centre"_a.noconvert())
+           "x"_in, "label"_in, "seed"_a, "xi0"_a, "eta0"_a, "B0"_in, "at_centre"_in)
       .def("sweep", [](CollapsedChain& c, double log_alpha) { unlocked([&] { c.sweep(log_alpha); }); }, "log_alpha"_a);
   with_clusters(collapsed);
 }

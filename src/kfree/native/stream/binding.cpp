@@ -125,7 +125,7 @@ void bind_stream(nb::module_& m) {
              require_shape(joined, "joined", {r.rows->n});
              return table_of(unlocked([&] { return s.advance(*r.rows, joined.data()); }));
            },
-           "rows"_a, "joined"_a.noconvert())
+           "rows"_a, "joined"_in)
       .def("merge", [](Stream& s) { return table_of(unlocked([&] { return s.merge(); })); })
       .def("copy", [](const Stream& s) { return Stream(s); })
       .def_prop_ro("lam", [](const Stream& s) { return s.state.lam; })

@@ -61,64 +61,52 @@ CountRows count_rows(const Whole& indptr, const Whole& indices, const Whole& cou
 
 template <class Pairs>
 void bind_counts(nb::module_& m, const char* name) {
-  m.def(
-      name,
-      [](Whole indptr, Whole indices, Whole counts, int64_t n_features, double prior, Numbers size_terms, double unit,
-         Matrix<int64_t> pairs, Vector<double> cost, bool conga, int n_threads) {
-        const CountRows rows = count_rows(indptr, indices, counts, n_features);
-        require_room(rows.n, size_terms, pairs, cost);
-        return unlocked([&] {
-          Pairs model(rows, prior, size_terms.data(), unit);
-          return merge_all(model, pairs, cost, conga, n_threads);
-        });
-      },
-      "indptr"_a.noconvert(), "indices"_a.noconvert(), "counts"_a.noconvert(), "n_features"_a, "prior"_a,
-      "size_terms"_a.noconvert(), "unit"_a, "pairs"_a.noconvert(), "cost"_a.noconvert(), "conga"_a, "n_threads"_a);
+  m.def(name, [](Whole indptr, Whole indices, Whole counts, int64_t n_features, double prior, Numbers size_terms,
+                 double unit, Matrix<int64_t> pairs, Vector<double> cost, bool conga, int n_threads) {
+    const CountRows rows = count_rows(indptr, indices, counts, n_features);
+    require_room(rows.n, size_terms, pairs, cost);
+    return unlocked([&] {
+      Pairs model(rows, prior, size_terms.data(), unit);
+      return merge_all(model, pairs, cost, conga, n_threads);
+    });
+  }, "indptr"_in, "indices"_in, "counts"_in, "n_features"_a, "prior"_a, "size_terms"_in, "unit"_a, "pairs"_in,
+     "cost"_in, "conga"_a, "n_threads"_a);
 }
 
 }  // namespace
 
 void bind_trees(nb::module_& m) {
-  m.def(
-      "merge_gaussians",
-      [](Matrix<const double> rows, double xi0, double eta0, Numbers size_terms, Matrix<int64_t> pairs,
-         Vector<double> cost, bool conga, int n_threads) {
-        require_room(static_cast<int64_t>(rows.shape(0)), size_terms, pairs, cost);
-        return unlocked([&] {
-          GaussianPairs model(rows.data(), static_cast<int64_t>(rows.shape(0)), static_cast<int64_t>(rows.shape(1)),
-                              xi0, eta0, size_terms.data());
-          return merge_all(model, pairs, cost, conga, n_threads);
-        });
-      },
-      "rows"_a.noconvert(), "xi0"_a, "eta0"_a, "size_terms"_a.noconvert(), "pairs"_a.noconvert(),
-      "cost"_a.noconvert(), "conga"_a, "n_threads"_a);
+  m.def("merge_gaussians", [](Matrix<const double> rows, double xi0, double eta0, Numbers size_terms,
+                              Matrix<int64_t> pairs, Vector<double> cost, bool conga, int n_threads) {
+    require_room(static_cast<int64_t>(rows.shape(0)), size_terms, pairs, cost);
+    return unlocked([&] {
+      GaussianPairs model(rows.data(), static_cast<int64_t>(rows.shape(0)), static_cast<int64_t>(rows.shape(1)),
+                          xi0, eta0, size_terms.data());
+      return merge_all(model, pairs, cost, conga, n_threads);
+    });
+  }, "rows"_in, "xi0"_a, "eta0"_a, "size_terms"_in, "pairs"_in, "cost"_in, "conga"_a, "n_threads"_a);
   bind_counts<MultinomialPairs>(m, "merge_multinomials");
   bind_counts<BernoulliPairs>(m, "merge_bernoullis");
-  m.def(
-      "merge_by_gram",
-      [](Vector<double> n, Matrix<double> gram, bool directions, Matrix<int64_t> pairs, Vector<double> cost) {
-        const auto k = static_cast<int64_t>(n.size());
-        require(k > 0, "merging needs a cluster");
-        require_shape(gram, "gram", {k, k});
-        require_shape(pairs, "pairs", {k - 1, 2});
-        require_shape(cost, "cost", {k - 1});
-        interruptible([&](const std::function<bool()>& go_on) {
-          merge_by_gram(n.data(), gram.data(), k, directions, pairs.data(), cost.data(), go_on);
-          return k;
-        });
-      },
-      "n"_a.noconvert(), "gram"_a.noconvert(), "directions"_a, "pairs"_a.noconvert(), "cost"_a.noconvert());
-  m.def(
-      "cheapest_pair",
-      [](Numbers n, Numbers sq_sum, Matrix<const double> products, bool directions) {
-        const auto k = static_cast<int64_t>(n.size()), n_first = static_cast<int64_t>(products.shape(0));
-        require(n_first <= k, "products must be those of some clusters");
-        require_shape(sq_sum, "sq_sum", {k});
-        require_shape(products, "products", {n_first, k});
-        const MergePair found = cheapest_pair(n.data(), sq_sum.data(), products.data(), n_first, k, directions);
-        return nb::make_tuple(found.a, found.b, found.cost);
-      },
-      "n"_a.noconvert(), "sq_sum"_a.noconvert(), "products"_a.noconvert(), "directions"_a);
+  m.def("merge_by_gram", [](Vector<double> n, Matrix<double> gram, bool directions, Matrix<int64_t> pairs,
+                            Vector<double> cost) {
+    const auto k = static_cast<int64_t>(n.size());
+    require(k > 0, "merging needs a cluster");
+    require_shape(gram, "gram", {k, k});
+    require_shape(pairs, "pairs", {k - 1, 2});
+    require_shape(cost, "cost", {k - 1});
+    interruptible([&](const std::function<bool()>& go_on) {
+      merge_by_gram(n.data(), gram.data(), k, directions, pairs.data(), cost.data(), go_on);
+      return k;
+    });
+  }, "n"_in, "gram"_in, "directions"_a, "pairs"_in, "cost"_in);
+  m.def("cheapest_pair", [](Numbers n, Numbers sq_sum, Matrix<const double> products, bool directions) {
+    const auto k = static_cast<int64_t>(n.size()), n_first = static_cast<int64_t>(products.shape(0));
+    require(n_first <= k, "products must be those of some clusters");
+    require_shape(sq_sum, "sq_sum", {k});
+    require_shape(products, "products", {n_first, k});
+    const MergePair found = cheapest_pair(n.data(), sq_sum.data(), products.data(), n_first, k, directions);
+    return nb::make_tuple(found.a, found.b, found.cost);
+  }, "n"_in, "sq_sum"_in, "products"_in, "directions"_a);
 }
 
 }  // namespace kfree::binding
