@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from kfree.core.fields import Centres, Covariances, PerCluster
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Selection
+from kfree.core.stats import ClusterArrays, Floats
 
 
-class Rule(Protocol):
-    """What a row costs in each cluster; ``offset`` (k,) is added to all rows."""
-
-    @property
-    def offset(self) -> Floats: ...
+class Rule(ClusterArrays, ABC):
+    """What a row costs in each cluster; the last array, ``offset`` (k,), is added for every row."""
 
     def raised(self, by: Floats) -> Self:
         """The same with other offsets."""
+        *others, offset = self._arrays
+        return self._of([*others, offset + by])
 
-    def take(self, clusters: Selection) -> Self:
-        """The same for some clusters."""
-
+    @abstractmethod
     def costs(self, rows: ArrayOrCSR) -> Floats:
         """All costs (n, k)."""
 
 
 @dataclass(frozen=True)
-class QuadraticRule:
+class QuadraticRule(Rule):
     """cost_c(x) = ‖factor_c·(x − centre_c)‖² + offset_c, with lower triangular factors (k, d, d)."""
 
     centre: Centres
     factor: Covariances
     offset: PerCluster
-
-    def raised(self, by: Floats) -> QuadraticRule:
-        """The same with other offsets."""
-        return QuadraticRule(self.centre, self.factor, self.offset + by)
-
-    def take(self, clusters: Selection) -> QuadraticRule:
-        """The same for some clusters."""
-        return QuadraticRule(self.centre[clusters], self.factor[clusters], self.offset[clusters])
 
     def costs(self, rows: ArrayOrCSR) -> Floats:
         """All costs (n, k) of dense rows."""
@@ -52,19 +42,11 @@ class QuadraticRule:
 
 
 @dataclass(frozen=True)
-class LinearRule:
+class LinearRule(Rule):
     """cost_c(x) = slope_c·x + offset_c."""
 
     slope: Centres
     offset: PerCluster
-
-    def raised(self, by: Floats) -> LinearRule:
-        """The same with other offsets."""
-        return LinearRule(self.slope, self.offset + by)
-
-    def take(self, clusters: Selection) -> LinearRule:
-        """The same for some clusters."""
-        return LinearRule(self.slope[clusters], self.offset[clusters])
 
     def costs(self, rows: ArrayOrCSR) -> Floats:
         """All costs (n, k) of dense or CSR rows."""

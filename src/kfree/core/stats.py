@@ -136,8 +136,30 @@ class Stats:
             self.used[b] = False
 
 
+class ClusterArrays:
+    """A dataclass of arrays that have one entry per cluster."""
+
+    def copy(self) -> Self:
+        return self._of(array.copy() for array in self._arrays)
+
+    def take(self, clusters: Selection) -> Self:
+        """The same for some clusters."""
+        return self._of(array[clusters] for array in self._arrays)
+
+    def followed_by(self, other: Self) -> Self:
+        """These clusters and, after them, the other ones."""
+        return self._of(map(np.concatenate, zip(self._arrays, other._arrays, strict=True)))
+
+    @property
+    def _arrays(self) -> tuple[Floats, ...]:
+        return tuple(vars(self).values())
+
+    def _of(self, arrays: Iterable[Floats]) -> Self:
+        return type(self)(*arrays)
+
+
 @dataclass(frozen=True)
-class GaussianStats:
+class GaussianStats(ClusterArrays):
     """Per cluster: weight ``n`` of the rows (k,), their ``sum`` (k, d), ``scatter`` Σ(x − mean)(x − mean)ᵀ (k, d, d).
 
     The scatter is about the cluster's own mean, because Σxxᵀ − n·mean·meanᵀ has no digits left for tight clusters that
@@ -159,18 +181,6 @@ class GaussianStats:
         """Means of the clusters, zero where there are no rows."""
         return means(self.sum, self.n)
 
-    def copy(self) -> Self:
-        return type(self)(self.n.copy(), self.sum.copy(), self.scatter.copy())
-
-    def take(self, clusters: Selection) -> Self:
-        """Statistics of some clusters."""
-        return type(self)(self.n[clusters], self.sum[clusters], self.scatter[clusters])
-
-    def followed_by(self, other: Self) -> Self:
-        """These clusters and, after them, the other ones."""
-        joined = (np.concatenate(pair) for pair in zip(self._parts, other._parts, strict=True))
-        return type(self)(*joined)
-
     def joined(self, other: Self) -> Self:
         """What clusters here and their partners in ``other`` are together; the same bits the other way round."""
         n = self.n + other.n
@@ -182,16 +192,12 @@ class GaussianStats:
     def absorb(self, a: int, b: int, merge_cost: float) -> None:
         """Cluster a takes over the rows of b, in place, and b is left empty. ``merge_cost`` is not needed for that."""
         both = self.take([a]).joined(self.take([b]))
-        for part, new in zip(self._parts, both._parts, strict=True):
+        for part, new in zip(self._arrays, both._arrays, strict=True):
             part[a], part[b] = new[0], 0.0
-
-    @property
-    def _parts(self) -> tuple[Floats, Floats, Floats]:
-        return self.n, self.sum, self.scatter
 
 
 @dataclass(frozen=True)
-class CountStats:
+class CountStats(ClusterArrays):
     """Per cluster: weight ``n`` of the rows (k,), ``sum`` of their counts (k, d), and ``log_ways`` (k,).
 
     ``log_ways`` is Σ log(W!/Πx!) over the rows, where W is the total of a row: in how many orders its events can have
@@ -202,25 +208,13 @@ class CountStats:
     sum: Annotated[Floats, Shape("k", "d"), AtLeast(0.0)]
     log_ways: Annotated[Floats, Shape("k"), FINITE]
 
-    def copy(self) -> Self:
-        return type(self)(self.n.copy(), self.sum.copy(), self.log_ways.copy())
-
-    def take(self, clusters: Selection) -> Self:
-        """Statistics of some clusters."""
-        return type(self)(self.n[clusters], self.sum[clusters], self.log_ways[clusters])
-
-    def followed_by(self, other: Self) -> Self:
-        """These clusters and, after them, the other ones."""
-        pairs = (self.n, other.n), (self.sum, other.sum), (self.log_ways, other.log_ways)
-        return type(self)(*map(np.concatenate, pairs))
-
     def joined(self, other: Self) -> Self:
         """What clusters here and their partners in ``other`` are together."""
-        return type(self)(self.n + other.n, self.sum + other.sum, self.log_ways + other.log_ways)
+        return self._of(map(np.add, self._arrays, other._arrays))
 
     def absorb(self, a: int, b: int, merge_cost: float) -> None:
         """Cluster a takes over the rows of b, in place, and b is left empty. ``merge_cost`` is not needed for that."""
-        for part in (self.n, self.sum, self.log_ways):
+        for part in self._arrays:
             part[a] += part[b]
             part[b] = 0.0
 
