@@ -8,36 +8,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 
-class Sizes(Protocol):
-    """Sizes by name, which are the same everywhere in one model: "k" clusters, "n" rows of the fit, "d" coordinates."""
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """Sizes by name, which are the same everywhere in one model: "k" clusters, "n" rows of the fit, "d" coordinates.
+
+    ``found`` are those that were found so far, and where. ``names`` are other names that a nested record has for them.
+    """
+
+    found: dict[str, tuple[int, str]] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def agree(self, name: str, size: int, where: str) -> None:
         """Raise if ``name`` has another size elsewhere."""
-
-    def of(self, name: str) -> int: ...
-
-
-class FoundSizes:
-    """Sizes that were found so far."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[int, str]] = {}
-
-    def agree(self, name: str, size: int, where: str) -> None:
-        known, first = self._found.setdefault(name, (size, where))
+        known, first = self.found.setdefault(self._outer(name), (size, where))
         require(known == size, where, f"has size {size} where {first} has {known}")
 
     def of(self, name: str) -> int:
-        require(name in self._found, name, "is a size that no field has")
-        return self._found[name][0]
+        name = self._outer(name)
+        require(name in self.found, name, "is a size that no field has")
+        return self.found[name][0]
+
+    def renamed(self, names: Mapping[str, str]) -> Sizes:
+        """The same sizes for a record that has these names for some of them."""
+        return Sizes(self.found, {**self.names, **{inner: self._outer(outer) for inner, outer in names.items()}})
+
+    def _outer(self, name: str) -> str:
+        return self.names.get(name, name)
 
 
 class Mark:
@@ -135,21 +139,6 @@ class Renamed(Mark):
     """The size that a nested record calls by the key has the name of the value here."""
 
     names: Mapping[str, str]
-
-    def within(self, sizes: Sizes) -> Sizes:
-        return _RenamedSizes(self.names, sizes)
-
-
-@dataclass(frozen=True)
-class _RenamedSizes:
-    names: Mapping[str, str]
-    outer: Sizes
-
-    def agree(self, name: str, size: int, where: str) -> None:
-        self.outer.agree(self.names.get(name, name), size, where)
-
-    def of(self, name: str) -> int:
-        return self.outer.of(self.names.get(name, name))
 
 
 @dataclass(frozen=True, eq=False)

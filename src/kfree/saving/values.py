@@ -18,7 +18,7 @@ from typing import Any, Union, get_args, get_origin
 import numpy as np
 import scipy.sparse as sp
 
-from kfree.core.marks import FoundSizes, OneOf, Renamed, Scalar, Sizes, require
+from kfree.core.marks import OneOf, Renamed, Scalar, Sizes, require
 from kfree.saving.records import Checks, fields_of, is_estimator, is_optional, mark, public, record_type, unmarked
 
 _SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix)}
@@ -117,14 +117,14 @@ class Unpacker:
 
     def unpack(self, packed: Any, hint: Any, where: str) -> Any:
         """The value of the declared type ``hint`` that was packed, after all checks."""
-        value = self._value(packed, hint, where, FoundSizes())
+        value = self._value(packed, hint, where, Sizes())
         self._checks.run()
         return value
 
     def _value(self, packed: Any, hint: Any, where: str, sizes: Sizes) -> Any:
         hint, marks = unmarked(hint)
         renamed, one_of = mark(marks, Renamed), mark(marks, OneOf)
-        inner = sizes if renamed is None else renamed.within(sizes)
+        inner = sizes if renamed is None else sizes.renamed(renamed.names)
         if one_of is not None:
             content = dict(_typed(packed, dict, where))
             value = self._record(content, one_of.named(content.pop("kind", None)), where, inner)
@@ -159,7 +159,7 @@ class Unpacker:
         if is_estimator(cls):
             given = _typed(packed["parameters"], dict, where)
             made = cls(**{name: self._plain(item, f"{where}.{name}") for name, item in given.items()})
-            made.__dict__.update(self._fields(packed["fitted"], cls, where, FoundSizes()))
+            made.__dict__.update(self._fields(packed["fitted"], cls, where, Sizes()))
         else:
             stated = record_type(cls)
             made = stated.__new__(stated)
