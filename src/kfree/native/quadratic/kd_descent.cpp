@@ -33,7 +33,7 @@ class PartMoments {
 class KdDescent {
  public:
   KdDescent(const KdTree& tree, const double* rows, const Quadratics& q, int32_t* label)
-      : tree_(tree), rows_(rows), q_(q), label_(label), tile_(q.d), view_(q.k), gap_(q.d), no_scatter_(q.d * q.d) {
+      : tree_(tree), rows_(rows), q_(q), label_(label), lanes_(q.d), view_(q.k), gap_(q.d), no_scatter_(q.d * q.d) {
     for (View& view : view_) view.gradient.resize(q.d);
   }
 
@@ -73,11 +73,11 @@ class KdDescent {
   void one_by_one(int64_t node, const std::vector<int32_t>& candidates) {
     const int64_t first = tree_.nodes_[node].begin, end = tree_.nodes_[node].end;
     n_evaluations += (end - first) * candidates.size();
-    for (int64_t begin = first; begin < end; begin += Tile::LANES) {
-      const int64_t m = std::min<int64_t>(Tile::LANES, end - begin);
-      tile_.take(rows_, begin, m);
-      for (int32_t c : candidates) tile_.hold_against(q_, c);
-      std::copy(tile_.label, tile_.label + m, label_ + begin);
+    for (int64_t begin = first; begin < end; begin += RowLanes::LANES) {
+      const int64_t m = std::min<int64_t>(RowLanes::LANES, end - begin);
+      lanes_.take(rows_, begin, m);
+      for (int32_t c : candidates) lanes_.compare_with(q_, c);
+      std::copy(lanes_.label, lanes_.label + m, label_ + begin);
     }
     const int32_t owner = label_[first];
     if (std::all_of(label_ + first, label_ + end, [&](int32_t c) { return c == owner; })) return own(node, owner);
@@ -90,7 +90,7 @@ class KdDescent {
   const double* rows_;
   const Quadratics& q_;
   int32_t* label_;
-  Tile tile_;
+  RowLanes lanes_;
   std::vector<View> view_;
   MomentsOut found_{};
   std::vector<double> gap_, no_scatter_;

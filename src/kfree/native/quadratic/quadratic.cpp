@@ -9,7 +9,7 @@
 namespace kfree {
 namespace {
 
-constexpr int LANES = Tile::LANES;
+constexpr int LANES = RowLanes::LANES;
 
 // Sums of `width` numbers per cluster that `gather(block's rows, sums)` makes, written cluster by cluster.
 template <class Gather, class Write>
@@ -30,7 +30,7 @@ void sum_blocks(int64_t n, int n_threads, int64_t k, int64_t width, Gather gathe
 
 }  // namespace
 
-void Tile::take(const double* rows, int64_t begin, int64_t m) {
+void RowLanes::take(const double* rows, int64_t begin, int64_t m) {
   for (int lane = 0; lane < LANES; ++lane) {
     const double* row = rows + (begin + std::min<int64_t>(lane, m - 1)) * d_;
     for (int64_t t = 0; t < d_; ++t) x_[t * PAIRS + lane / 2][lane % 2] = row[t];
@@ -39,7 +39,7 @@ void Tile::take(const double* rows, int64_t begin, int64_t m) {
   }
 }
 
-void Tile::hold_against(const Quadratics& q, int32_t c) {
+void RowLanes::compare_with(const Quadratics& q, int32_t c) {
   const double *centre = q.centre + c * d_, *factor = q.factor + c * d_ * d_, offset = q.offset[c];
   const Pair* x = x_.data();
   Pair *gap = gap_.data(), sum[PAIRS] = {};
@@ -71,14 +71,14 @@ void cheapest(const double* rows, int64_t n, const Quadratics& q, int n_threads,
   const int64_t n_products = std::max<int64_t>(1, LANES * q.k * q.d * q.d);
   const int64_t at_once = LANES * std::max<int64_t>(1, PRODUCTS_AT_ONCE / n_products);
   Blocks(n_blocks(n, at_once)).run(n_threads, [&](Worker& worker) {
-    Tile tile(q.d);
+    RowLanes lanes(q.d);
     for (int64_t b; (b = worker.next()) >= 0;) {
       const int64_t end = std::min(n, (b + 1) * at_once);
       for (int64_t begin = b * at_once; begin < end; begin += LANES) {
         const int64_t m = std::min<int64_t>(LANES, end - begin);
-        tile.take(rows, begin, m);
-        for (int64_t c = 0; c < q.k; ++c) tile.hold_against(q, static_cast<int32_t>(c));
-        std::copy(tile.label, tile.label + m, label + begin);
+        lanes.take(rows, begin, m);
+        for (int64_t c = 0; c < q.k; ++c) lanes.compare_with(q, static_cast<int32_t>(c));
+        std::copy(lanes.label, lanes.label + m, label + begin);
       }
     }
   });

@@ -24,14 +24,14 @@ struct MomentsOut {
 };
 
 // A few rows beside each other, so that one instruction works on several of them.
-class Tile {
+class RowLanes {
  public:
   static constexpr int LANES = 8;
-  explicit Tile(int64_t d) : x_(d * PAIRS), gap_(d * PAIRS), d_(d) {}
+  explicit RowLanes(int64_t d) : x_(d * PAIRS), gap_(d * PAIRS), d_(d) {}
   // Takes rows begin to begin + m of `rows` (·, d), m ≤ LANES.
   void take(const double* rows, int64_t begin, int64_t m);
   // Moves rows to cluster c where that costs less than `best`; ties stay, so call it in order of c.
-  void hold_against(const Quadratics& q, int32_t c);
+  void compare_with(const Quadratics& q, int32_t c);
 
   double best[LANES];
   int32_t label[LANES];
