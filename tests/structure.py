@@ -23,7 +23,7 @@ import kfree.native._core as native
 PACKAGE = Path(sys.modules["kfree"].__file__).parent
 ESTIMATORS = PACKAGE / "estimators"
 SEARCH = PACKAGE / "search"
-ROLES = ("Sweep", "Bisection", "Closings", "Potential", "Exchange")
+ROLES = ("Sweep", "Bisection", "DeletionCosts", "Potential", "Exchange")
 SMALL = 60
 
 

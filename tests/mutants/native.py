@@ -200,19 +200,19 @@ MUTANTS = {
     ),
     "a centre that has gone farther unnoticed": (
         "moves/exchange.cpp",
-        "return (own + way) * (1.0 + ROUNDING) + way * ROUNDING;",
+        "return (own + path_length) * (1.0 + ROUNDING) + path_length * ROUNDING;",
         "return own * (1.0 + ROUNDING);",
         ("native/test_passes.py", "passes_for_moves"),
     ),
     "a centre that has come nearer unnoticed": (
         "moves/exchange.cpp",
-        "std::max(0.0, (other - way) - other * ROUNDING);",
+        "std::max(0.0, (other - path_length) - other * ROUNDING);",
         "other;",
         ("native/test_passes.py", "passes_for_moves"),
     ),
     "rows stay set aside though clusters have gone beyond the limits": (
         "moves/exchange.cpp",
-        "may_move_[i - begin] || !visitor.within_limits()",
+        "may_move_[i - begin] || !visitor.limits_hold()",
         "may_move_[i - begin]",
         ("native/test_passes.py", "others_in_motion"),
     ),
@@ -236,14 +236,14 @@ MUTANTS = {
     ),
     "rows that the prefilter does not decide left without a label": (
         "assign/nearest_labels.cpp",
-        "if (label_[begin + i] < 0) unseen_",
-        "if (label_[begin + i] < -1) unseen_",
+        "if (label_[begin + i] < 0) undecided_",
+        "if (label_[begin + i] < -1) undecided_",
         ("native/test_prefilter.py", "labels_alone"),
     ),
     "candidates cut short": (
         "assign/int8/quantized.cpp",
-        "const double seen = (upper * (1.0 + rounding_) + row.off + most_off_) / step_;",
-        "const double seen = upper / step_;",
+        "const double in_steps = (upper * (1.0 + rounding_) + row.off + most_off_) / step_;",
+        "const double in_steps = upper / step_;",
         ("native/test_prefilter.py", "f4"),
     ),
     "a known distance taken for that to another site": (

@@ -120,7 +120,7 @@ def arrays_of_passes():
     centres, one = np.zeros((2, 3)), np.zeros((1, 3))
     listed = {"row": np.arange(30), "cluster": np.zeros(30, dtype=np.int32)}
     per_row, clusters = {"label": label, "sq_dist": sq_dist}, {"n": np.ones(2), "sum": np.ones((2, 3))}
-    clusters |= {"centres": centres, "way": np.zeros(2)}
+    clusters |= {"centres": centres, "path_length": np.zeros(2)}
     return {
         "nearest": {"centres": centres, "uids": np.arange(2), **per_row, **stats, "far": np.zeros(30, dtype=bool)},
         "k_means": {"centres": centres, "uids": np.arange(2), **per_row, **stats},
@@ -129,7 +129,7 @@ def arrays_of_passes():
         "choose": {**listed, "centres": centres, "label": label, **stats},
         "scatter_product": {**listed, "centres": centres, **half},
         "second_nearest": {**listed, "centres": centres, "second": label, "sq_dist": sq_dist},
-        "closing_costs": {**listed, "second": label, "centres": centres, "cost": np.ones(2)},
+        "deletion_costs": {**listed, "second": label, "centres": centres, "cost": np.ones(2)},
         "distances_to_own": {**listed, "centres": centres, "sq_dist": sq_dist},
         "distances": {"centres": centres, "sq_dist": np.ones((30, 2))},
         "open_clusters": per_row,

@@ -183,7 +183,7 @@ def test_accumulate_approach_candidates_distances(case, rng):
 
 @cases()
 def test_passes_for_moves(case):
-    """Bisection, second-nearest sites, closings and exchanges, on lists of rows."""
+    """Bisection, second-nearest sites, deletions and exchanges, on lists of rows."""
     listed = np.flatnonzero(np.arange(N_ROWS) % 7 != 3)
     cluster = (listed % (N_SITES // 2)).astype(np.int32)
     pairs = case.centres[: N_SITES // 2 * 2].copy()
@@ -201,15 +201,15 @@ def test_passes_for_moves(case):
         passes.scatter_product(rows, listed, cluster, pairs, n_threads, *product)
         passes.second_nearest(rows, listed, start[listed], case.centres, n_threads, second, away)
         passes.distances_to_own(rows, listed, cluster, case.centres, n_threads, own)
-        closing, fingerprints = np.empty(N_SITES), np.empty(N_SITES, np.uint64)
-        passes.closing_costs(rows, listed, start[listed], second, case.centres, n_threads, closing)
+        deletion, fingerprints = np.empty(N_SITES), np.empty(N_SITES, np.uint64)
+        passes.deletion_costs(rows, listed, start[listed], second, case.centres, n_threads, deletion)
         passes.fingerprints(rows, start, n_threads, fingerprints)
         passes.accumulate(rows, start, np.zeros(N_ROWS), n_threads, *stats)
         clusters = *stats[:2], case.centres.copy(), np.zeros(N_SITES)
         exchange = passes.Exchange(rows, listed[:120], others[:120], 0.1, n_threads, label, *clusters)
         n_moved = [exchange.round(label, *clusters) for _ in range(3)]
         moved = label, *clusters[:3], np.array(n_moved)
-        return side, *halves, *product[:2], second, away, own, closing, fingerprints, *moved
+        return side, *halves, *product[:2], second, away, own, deletion, fingerprints, *moved
 
     expected = everything(reference, case.twin, 1)
     assert expected[-1][0] > 0
@@ -238,15 +238,15 @@ def rounds_of_exchange(passes, X, start, joining, n_threads):
     rows = passes.dense_rows(X, np.zeros(1), np.zeros(1), False, None, "baseline")
     label, n = start.copy(), np.bincount(start, minlength=2).astype(float)
     sums = np.array([X[start == 0].sum(axis=0), X[start == 1].sum(axis=0)])
-    centres, way = sums / n[:, None], np.zeros(2)
-    clusters = n, sums, centres, way
+    centres, path_length = sums / n[:, None], np.zeros(2)
+    clusters = n, sums, centres, path_length
     exchange = passes.Exchange(rows, np.arange(len(X)), 1 - start, 1e-9, n_threads, label, *clusters)
     for i in range(4):
         exchange.round(label, *clusters)
         yield label.copy()
         if i == 0:
             n[0], sums[0] = n[0] + len(joining), sums[0] + joining.sum()
-            way[0] += 1.000001 * abs(sums[0, 0] / n[0] - centres[0, 0])
+            path_length[0] += 1.000001 * abs(sums[0, 0] / n[0] - centres[0, 0])
             centres[0] = sums[0] / n[0]
 
 

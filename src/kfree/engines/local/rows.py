@@ -173,7 +173,7 @@ class LocalRows(MemoryRows):
     def second_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> Floats:
         self.n_distances += 2 * len(rows)
         costs = np.empty(len(centres))
-        self.passes.closing_costs(self._rows, rows, labels, second, centres, self.n_threads, costs)
+        self.passes.deletion_costs(self._rows, rows, labels, second, centres, self.n_threads, costs)
         return costs
 
     def exchange_listed(

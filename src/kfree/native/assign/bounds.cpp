@@ -25,7 +25,7 @@ size_t n_fastest(int64_t k) { return k >= 16 * PANEL ? 2 * PANEL : k >= 4 * PANE
 
 }  // namespace
 
-void Bounds::turn_to(const Sites& sites, const int64_t* uids, int n_threads) {
+void Bounds::update(const Sites& sites, const int64_t* uids, int n_threads) {
   const double rounding = 0x1p-51 * static_cast<double>(sites.d + 16);
   up_ = 1.0 + rounding;
   down_ = 1.0 - rounding;
@@ -81,15 +81,15 @@ int64_t Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const d
 template <int N_LEVELS>
 int64_t Bounds::settle_by(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open) {
   // Locals, because the compiler must assume that writes may alias members; two rows at a time, without branches.
-  const double down = down_, up = up_, lasting = lasting_drift_, drift = largest_drift_;
-  const Surroundings* around = around_.data();
+  const double down = down_, up = up_, drift_limit = drift_limit_, drift = largest_drift_;
+  const SpeedLevels* levels = speed_levels_.data();
   float* lower = lower_.data() + begin;
   const int64_t n = end - begin;
   const auto settle_two = [&](int64_t i, int64_t j, Pair stored, Pair gap, Pair& kept) {
     const Pair known = down * stored;
     // A bound for the first part is one for all while it is less than half the way to the second: a row nearer than
     // that to its own site is farther than that from those.
-    const Level *own_i = around[label[i]].level, *own_j = around[label[j]].level;
+    const Level *own_i = levels[label[i]].level, *own_j = levels[label[j]].level;
     Pair near = {};
     for (int l = 0; l < N_LEVELS; ++l) {
       const Pair a = pair_at(&own_i[l].drift), b = pair_at(&own_j[l].drift);
@@ -97,7 +97,7 @@ int64_t Bounds::settle_by(int64_t begin, int64_t end, const int32_t* label, cons
     }
     // A bound that the fastest sites have made much weaker would not last until the next pass: where slow ones leave
     // more than twice as much, the row is left open.
-    const Pair left = higher_of(known - lasting, near);
+    const Pair left = higher_of(known - drift_limit, near);
     const PairMask sure = (left > LEAST) & (left * left > up * gap);
     kept = sure ? higher_of(known - drift, near) * ROUNDED_DOWN : stored;
     return sure;
@@ -162,18 +162,19 @@ std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uid
 // The slow sites, and the 2, 8 or 32 fastest, if that is a small part of all.
 void Bounds::part_by_speed(const Sites& sites, const std::vector<double>& drift, int n_threads) {
   constexpr size_t N_FAST[MOST_LEVELS] = {2, 8, 32};
-  around_.resize(sites.k);
+  speed_levels_.resize(sites.k);
   n_levels_ = 0;
   while (n_levels_ < MOST_LEVELS && sites.d <= parted_columns_ && 4 * N_FAST[n_levels_] <= drift.size()) ++n_levels_;
   const int64_t n_compared = n_levels_ ? static_cast<int64_t>(N_FAST[n_levels_ - 1]) : 0;
   parallel_for(sites.k, n_compared * sites.d, n_threads, [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; ++j) {
       double gap = INFINITE;  // to the nearest of the fast ones
-      size_t n_seen = 0;
+      size_t n_measured = 0;
       for (int l = 0; l < n_levels_; ++l) {
-        for (; n_seen < N_FAST[l]; ++n_seen)
-          if (j != by_speed_[n_seen]) gap = std::min(gap, dist_between(sites[j], sites[by_speed_[n_seen]], sites.d));
-        around_[j].level[l] = {drift[by_speed_[N_FAST[l]]], half(gap)};
+        for (; n_measured < N_FAST[l]; ++n_measured)
+          if (const int32_t fast = by_speed_[n_measured]; j != fast)
+            gap = std::min(gap, dist_between(sites[j], sites[fast], sites.d));
+        speed_levels_[j].level[l] = {drift[by_speed_[N_FAST[l]]], half(gap)};
       }
     }
   });
@@ -197,8 +198,8 @@ void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& dr
   largest_drift_ = drift[order[0]];
   second_drift_ = order.size() > 1 ? drift[order[1]] : 0.0;
   slow_drift_ = drift[order[n]];
-  // bound − lasting ≥ dist  ⇔  bound − largest − dist ≥ ½ (bound − slow − dist)
-  lasting_drift_ = slow_drift_ == INFINITE ? INFINITE : 2.0 * largest_drift_ - slow_drift_;
+  // bound − limit ≥ dist  ⇔  bound − largest − dist ≥ ½ (bound − slow − dist)
+  drift_limit_ = slow_drift_ == INFINITE ? INFINITE : 2.0 * largest_drift_ - slow_drift_;
   fastest_sites_.take(sites, order.data(), static_cast<int64_t>(n));
   order.resize(n_sorted);
   by_speed_ = std::move(order);

@@ -31,7 +31,7 @@ class Bounds {
   static constexpr int64_t MANY_COLUMNS = 64, MOST_KEPT_ROWS = 1 << 16, KEPT_COLUMNS = 16;
 
   // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
-  void turn_to(const Sites& sites, const int64_t* uids, int n_threads);
+  void update(const Sites& sites, const int64_t* uids, int n_threads);
   // To be called when every row has been kept. A pass that was stopped leaves no valid bounds.
   void finish() { complete_ = true; }
 
@@ -105,14 +105,15 @@ class Bounds {
   // that distances are the same, and with the same numbers ties are too.
   bool rests_among_slow(int32_t label) const { return same_numbers_ && slow_rest_ && !has_moved_[label]; }
 
-  // Of `n_prefiltered` rows, the prefilter has decided n_seen. If it was tried on rows from everywhere and decided few,
-  // it is not tried again.
-  void judge_prefilter(int64_t n_prefiltered, int64_t n_seen) {
-    if (16 * n_prefiltered >= static_cast<int64_t>(label_.size()) && !worthwhile(n_prefiltered, n_seen)) prefilter_pays_ = false;
+  // Of `n_prefiltered` rows, the prefilter has decided n_decided. If it was tried on rows from everywhere and decided
+  // few, it is not tried again.
+  void judge_prefilter(int64_t n_prefiltered, int64_t n_decided) {
+    if (16 * n_prefiltered >= static_cast<int64_t>(label_.size()) && !worthwhile(n_prefiltered, n_decided))
+      prefilter_pays_ = false;
   }
   // `pays`: whether it does on this processor for such rows and sites.
   bool tries_prefilter(bool pays) const { return prefilter_pays_ && prefilter_.value_or(pays); }
-  static bool worthwhile(int64_t n_prefiltered, int64_t n_seen) { return 5 * n_seen >= 2 * n_prefiltered; }
+  static bool worthwhile(int64_t n_prefiltered, int64_t n_decided) { return 5 * n_decided >= 2 * n_prefiltered; }
 
  private:
   // Bounds are stored in half the space, and surely not more than they are; below LEAST they are given up. The share
@@ -132,7 +133,7 @@ class Bounds {
 
   const int64_t parted_columns_;
   const std::optional<bool> prefilter_;
-  Uninitialised<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
+  Uninitialised<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since then
   Uninitialised<float> lower_;  // anything where there is no label
   std::vector<double> sq_dist_;  // empty if it is not kept
   std::vector<char> has_moved_;  // (k,)
@@ -151,18 +152,18 @@ class Bounds {
   int32_t fastest_ = -1;
   // How far the fastest site has moved, the next one, and those that are not among the fastest; and the drift beyond
   // which a bound is not kept (set_fastest_apart).
-  double largest_drift_ = 0.0, second_drift_ = 0.0, slow_drift_ = 0.0, lasting_drift_ = 0.0;
+  double largest_drift_ = 0.0, second_drift_ = 0.0, slow_drift_ = 0.0, drift_limit_ = 0.0;
   bool slow_rest_ = false;  // whether no site has moved that is not among the fastest
   // Other sites fall in two parts in several ways, each with a bound for both: how far the sites of the first part have
   // come, and half the distance between the row's site and the nearest of the second part.
   static constexpr int MOST_LEVELS = 3;
   struct Level {
-    double drift, half_reach;  // in this order: they are loaded together
+    double drift, half_dist_to_fast_sites;  // in this order: they are loaded together
   };
-  struct Surroundings {
+  struct SpeedLevels {
     Level level[MOST_LEVELS];
   };
-  std::vector<Surroundings> around_;
+  std::vector<SpeedLevels> speed_levels_;
   int n_levels_ = 0;
   // A little more and a little less than one: all roundings of distances and of the sums made with them.
   double up_ = 1.0, down_ = 1.0;

@@ -22,12 +22,12 @@ int64_t rows_at_once(int64_t d) {
 
 // Counts for a piece: distances computed, rows prefiltered, and rows decided by the prefilter.
 struct Tally {
-  int64_t n_distances = 0, n_prefiltered = 0, n_seen = 0;
+  int64_t n_distances = 0, n_prefiltered = 0, n_decided = 0;
 
   void add(const Tally& other) {
     n_distances += other.n_distances;
     n_prefiltered += other.n_prefiltered;
-    n_seen += other.n_seen;
+    n_decided += other.n_decided;
   }
 };
 
@@ -86,7 +86,7 @@ class PieceAssignment {
     if (sites_.k == 1) return keep_only_site(begin, end);
     doubtful_.clear();
     unknown_.clear();
-    unseen_.clear();
+    undecided_.clear();
     // The first rows show whether it is worthwhile to ask bounds about the rest (N_PROBED).
     const int64_t n_first = ranks_in_place_ ? std::min(end, begin + N_PROBED) : end;
     keep_settled(begin, n_first);
@@ -96,7 +96,7 @@ class PieceAssignment {
       keep_settled(n_first, end);
     for_tiles(doubtful_, [this](const int64_t* rows, int n_rows) { compare_with_fastest(rows, n_rows); });
     for_tiles(unknown_, [this](const int64_t* rows, int n_rows) { prefilter(rows, n_rows); });
-    for_tiles(unseen_, [this](const int64_t* rows, int n_rows) { rank_among_all(rows, n_rows); });
+    for_tiles(undecided_, [this](const int64_t* rows, int n_rows) { rank_among_all(rows, n_rows); });
   }
 
   // All rows are with the one site, and no other can be nearer.
@@ -193,18 +193,18 @@ class PieceAssignment {
 
   // Rows that the prefilter decides; the others are ranked later, as are all once the prefilter decides too few.
   void prefilter(const int64_t* rows, int n_rows) {
-    if (!quantized_.all || !Bounds::worthwhile(tally_.n_prefiltered, tally_.n_seen)) {
-      unseen_.insert(unseen_.end(), rows, rows + n_rows);
+    if (!quantized_.all || !Bounds::worthwhile(tally_.n_prefiltered, tally_.n_decided)) {
+      undecided_.insert(undecided_.end(), rows, rows + n_rows);
       return;
     }
-    const int64_t n_unseen = unseen_.size();
+    const int64_t n_before = undecided_.size();
     label_tile(rows, n_rows, [&](int32_t* label, double* sq_dist, double* lower, Known known) {
       const RowSet tile = {rows, 0};
       tally_.n_distances +=
           sites_.k * nearest_by_prefilter(rows_, tile, n_rows, sites_, *quantized_.all, scratch_, label, sq_dist, lower, known);
     });
     tally_.n_prefiltered += n_rows;
-    tally_.n_seen += n_rows - (static_cast<int64_t>(unseen_.size()) - n_unseen);
+    tally_.n_decided += n_rows - (static_cast<int64_t>(undecided_.size()) - n_before);
   }
 
   void rank_among_all(const int64_t* rows, int n_rows) {
@@ -258,7 +258,7 @@ class PieceAssignment {
       if (label[i] >= 0)
         keep(rows[i], label[i], sq_dist[i], lower[i]);
       else
-        unseen_.push_back(rows[i]);
+        undecided_.push_back(rows[i]);
   }
 
   void keep(int64_t row, int32_t label, double sq_dist, double lower) {
@@ -287,7 +287,7 @@ class PieceAssignment {
   double* sq_dist_;
   const bool ranks_in_place_;
   Scratch scratch_;
-  std::vector<int64_t> open_, moved_, doubtful_, unknown_, unseen_;
+  std::vector<int64_t> open_, moved_, doubtful_, unknown_, undecided_;
   std::vector<int32_t> before_;  // labels of the last pass
   std::vector<char> has_changed_;
   Tally tally_;
@@ -303,7 +303,7 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
   std::vector<std::atomic<int64_t>> n_assigned(stats.n_runs());
   // Sparse rows are added up in less time than sums are copied.
   const bool keeps_sums = stats.by_cluster() && rows.has_coordinates() && !out.by_node;
-  bounds.turn_to(sites, uids, n_threads);
+  bounds.update(sites, uids, n_threads);
   const Quantized quantized(rows, sites, bounds, n_threads);
   TreeOnDemand tree(rows, sites);
   Blocks(n_blocks(rows.n, PIECE)).run(n_threads, [&](Worker& worker) {
@@ -334,7 +334,7 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
   stats.finish();
   bounds.keep_sums(keeps_sums ? out.sum : nullptr);
   bounds.finish();
-  bounds.judge_prefilter(done.n_prefiltered, done.n_seen);
+  bounds.judge_prefilter(done.n_prefiltered, done.n_decided);
   return done.n_distances;
 }
 

@@ -22,19 +22,19 @@ class PieceLabels {
   // Labels the rows begin…end−1; false if the call was stopped.
   bool find(int64_t begin, int64_t end) {
     n_prefiltered_ = 0;
-    unseen_.clear();
+    undecided_.clear();
     for (; begin < end && worth_a_prefilter() && worker_.go_on(); begin += TILE)
       prefilter(begin, static_cast<int>(std::min<int64_t>(TILE, end - begin)));
-    for (; begin < end; ++begin) unseen_.push_back(begin);
-    for (size_t i = 0; i < unseen_.size() && worker_.go_on(); i += TILE)
-      rank_among_all(unseen_.data() + i, static_cast<int>(std::min<size_t>(TILE, unseen_.size() - i)));
+    for (; begin < end; ++begin) undecided_.push_back(begin);
+    for (size_t i = 0; i < undecided_.size() && worker_.go_on(); i += TILE)
+      rank_among_all(undecided_.data() + i, static_cast<int>(std::min<size_t>(TILE, undecided_.size() - i)));
     return worker_.go_on();
   }
   int64_t n_distances() const { return n_distances_; }
 
  private:
   bool worth_a_prefilter() const {
-    return quantized_ && Bounds::worthwhile(n_prefiltered_, n_prefiltered_ - static_cast<int64_t>(unseen_.size()));
+    return quantized_ && Bounds::worthwhile(n_prefiltered_, n_prefiltered_ - static_cast<int64_t>(undecided_.size()));
   }
 
   void prefilter(int64_t begin, int n_rows) {
@@ -44,7 +44,7 @@ class PieceLabels {
     n_distances_ += (n_rows + n_open) * sites_.k;
     n_prefiltered_ += n_rows;
     for (int i = 0; i < n_rows; ++i)
-      if (label_[begin + i] < 0) unseen_.push_back(begin + i);
+      if (label_[begin + i] < 0) undecided_.push_back(begin + i);
   }
 
   void rank_among_all(const int64_t* rows, int n_rows) {
@@ -71,7 +71,7 @@ class PieceLabels {
   Worker& worker_;
   int32_t* label_;
   Scratch scratch_;
-  std::vector<int64_t> unseen_;
+  std::vector<int64_t> undecided_;
   int64_t n_distances_ = 0, n_prefiltered_ = 0;
 };
 

@@ -80,11 +80,11 @@ void scatter_product(const Rows& rows, RowList list, const Sites& sites, int n_t
 // out second, sq_dist (list.n,); sites.k ≥ 2
 void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* second, double* sq_dist);
 
-// What closing each cluster adds to the cost if its listed rows go to `second` (list.n,) instead: Σ weight·(squared
+// What deleting each cluster adds to the cost if its listed rows go to `second` (list.n,) instead: Σ weight·(squared
 // distance to that site − to their own). Rows are listed in ascending order, each once.
 // out cost (sites.k,)
-void closing_costs(const Rows& rows, RowList list, const int32_t* second, const Sites& sites, int n_threads,
-                   double* cost);
+void deletion_costs(const Rows& rows, RowList list, const int32_t* second, const Sites& sites, int n_threads,
+                    double* cost);
 
 // Clusters that change by a row at a time: weights (k,), sums and centres (k, d), and how far each centre has come (k,).
 struct MovingClusters {
@@ -92,7 +92,7 @@ struct MovingClusters {
   double* n;
   double* sum;
   double* centres;
-  double* way;
+  double* path_length;
 };
 
 // Rows that may change clusters, each listed once: for each, `list.cluster` names one that it may go to, or −1 for the
@@ -110,12 +110,12 @@ class Exchange {
 
   // Distances of a row to both centres when it was last evaluated, less the path length of its own centre at that time
   // and plus that of the other. Later distances are bounded by these and the current path lengths.
-  struct Seen {
-    bool anything = false;
+  struct LastDistances {
+    bool known = false;
     double own = 0.0, other = 0.0;
 
-    double own_at_most(double way) const;
-    double other_at_least(double way) const;
+    double own_at_most(double path_length) const;
+    double other_at_least(double path_length) const;
   };
 
  private:
@@ -129,9 +129,9 @@ class Exchange {
   const int n_threads_;
   std::vector<int64_t> row_;
   std::vector<int32_t> other_;
-  std::vector<Seen> seen_;
+  std::vector<LastDistances> last_;
   std::vector<char> may_move_;
-  double allowance_ = 0.0;
+  double max_step_ = 0.0;
 };
 
 // Squared distances of the listed rows to the sites of their clusters. out sq_dist (list.n,)

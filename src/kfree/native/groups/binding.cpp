@@ -47,10 +47,10 @@ void bind_groups(nb::module_& m) {
     const Shared shared = shared_of(r, member, begin, centres, n_threads, used, label, sq_dist);
     if (cost) require_shape(*cost, "cost", {shared.sites.k});
     if (successor) require_shape(*successor, "successor", {shared.sites.k, shared.sites.k});
-    const Closings closings = {cost ? cost->data() : nullptr, successor ? successor->data() : nullptr};
+    const DeletionCosts deletion_costs = {cost ? cost->data() : nullptr, successor ? successor->data() : nullptr};
     unlocked([&] {
       allot(*r.rows, shared.groups, shared.sites, lam_local, n_threads, used.data(), label.data(), sq_dist.data(),
-            closings);
+            deletion_costs);
     });
   }, "rows"_a, "member"_in, "begin"_in, "centres"_in, "lam_local"_a, "n_threads"_a, "used"_in, "label"_in, "sq_dist"_in,
      "cost"_in.none(), "successor"_in.none());

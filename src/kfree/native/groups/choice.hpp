@@ -20,7 +20,7 @@ class Gaps {
  public:
   Gaps(const Rows& rows, const Sites& sites) : rows_(rows), sites_(sites) {}
 
-  void turn_to(const int64_t* member, int64_t n) {
+  void select_group(const int64_t* member, int64_t n) {
     member_ = member;
     const int64_t width = sites_.n_panels() * PANEL;
     kept_ = n * width <= MOST_KEPT;
@@ -79,7 +79,7 @@ class Choice {
   void make(const int64_t* member, int64_t n, bool* used) {
     member_ = member;
     n_ = n;
-    gaps_.turn_to(member, n);
+    gaps_.select_group(member, n);
     used_.clear();
     for (int64_t q = 0; q < k_; ++q)
       if (used[q]) used_.push_back(static_cast<int32_t>(q));
@@ -103,7 +103,7 @@ class Choice {
     }
   }
 
-  // What closing a used site would add to the group's cost: its rows go to their seconds, or another site is opened.
+  // What deleting a used site would add to the group's cost: its rows go to their seconds, or another site is opened.
   // in-out cost (k,), successor (k, k)
   void add_to(double* cost, bool* successor) {
     for (size_t u = 0; u < used_.size(); ++u) {
@@ -135,8 +135,11 @@ class Choice {
     return static_cast<int32_t>(std::min_element(total.begin(), total.end()) - total.begin());
   }
 
-  // For every site q: gain_ for rows that would come to it; for every used u: drop_ if its rows went to their seconds,
-  // and loss_ if those of them that do not come to q went to q or to their seconds all the same.
+  // What changes of the choice do to the cost of the rows:
+  // gain_[q] is saved by using q too, on the rows for which q is nearer than their own site;
+  // drop_[u] is lost by using u no longer, as its rows go to their second sites;
+  // loss(u)[q] − gain_[q] is lost by using q instead of u: rows of u that are not nearer to q go to q or to their second
+  // sites, whichever is nearer.
   void tabulate() {
     std::fill(gain_.begin(), gain_.end(), 0.0);
     std::fill(is_used_.begin(), is_used_.end(), false);

@@ -12,7 +12,7 @@
 namespace kfree {
 namespace {
 
-// What closing each site would cost some of the groups.
+// What deleting each site would cost some of the groups.
 struct GroupCosts {
   std::vector<double> of;  // (k,)
 
@@ -24,19 +24,19 @@ struct GroupCosts {
 }  // namespace
 
 void allot(const Rows& rows, Groups groups, const Sites& sites, double lam_local, int n_threads, bool* used,
-           int32_t* label, double* sq_dist, Closings closings) {
-  if (closings.cost) std::fill_n(closings.cost, sites.k, 0.0);
-  if (closings.cost) std::fill_n(closings.successor, sites.k * sites.k, false);
+           int32_t* label, double* sq_dist, DeletionCosts deletion_costs) {
+  if (deletion_costs.cost) std::fill_n(deletion_costs.cost, sites.k, 0.0);
+  if (deletion_costs.cost) std::fill_n(deletion_costs.successor, sites.k * sites.k, false);
   SumTree<GroupCosts> tree(0, groups.n);
   std::mutex joining;
   Blocks(groups.n).run(n_threads, [&](Worker& worker) {
     groups::Choice choice(rows, sites, lam_local);
-    const int64_t n_pairs = closings.cost ? sites.k * sites.k : 0;
+    const int64_t n_pairs = deletion_costs.cost ? sites.k * sites.k : 0;
     const auto successor = std::make_unique<bool[]>(n_pairs);
     for (int64_t g; (g = worker.next()) >= 0;) {
       choice.make(groups.member + groups.begin[g], groups.begin[g + 1] - groups.begin[g], used + g * sites.k);
       choice.label(label, sq_dist);
-      if (!closings.cost) continue;
+      if (!deletion_costs.cost) continue;
       auto costs = tree.spare();
       if (!costs) costs = std::make_unique<GroupCosts>();
       costs->of.assign(sites.k, 0.0);
@@ -44,9 +44,9 @@ void allot(const Rows& rows, Groups groups, const Sites& sites, double lam_local
       tree.put({0, g}, std::move(costs));
     }
     std::lock_guard lock(joining);
-    for (int64_t i = 0; i < n_pairs; ++i) closings.successor[i] |= successor[i];
+    for (int64_t i = 0; i < n_pairs; ++i) deletion_costs.successor[i] |= successor[i];
   });
-  if (const auto total = tree.total()) std::copy(total->of.begin(), total->of.end(), closings.cost);
+  if (const auto total = tree.total()) std::copy(total->of.begin(), total->of.end(), deletion_costs.cost);
 }
 
 void seconds(const Rows& rows, Groups groups, const Sites& sites, int n_threads, const bool* used,

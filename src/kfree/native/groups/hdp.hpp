@@ -16,16 +16,16 @@ struct Groups {
 };
 
 // The cost of removing each site: cost (k,), and where rows would go, successor (k, k).
-struct Closings {
+struct DeletionCosts {
   double* cost;
   bool* successor;
 };
 
 // Every group chooses the sites that it uses, each at the penalty lam_local, and its rows go to the nearest of those.
 // The choice is a local optimum: no site more, less or instead of another is cheaper.
-// in-out used (n groups, k): where to start, and the choice; out label, sq_dist (n rows,); closings or nulls
+// in-out used (n groups, k): where to start, and the choice; out label, sq_dist (n rows,); deletion_costs or nulls
 void allot(const Rows& rows, Groups groups, const Sites& sites, double lam_local, int n_threads, bool* used,
-           int32_t* label, double* sq_dist, Closings closings);
+           int32_t* label, double* sq_dist, DeletionCosts deletion_costs);
 
 // Step 4 of Algorithm 2, group after group: each row joins what is nearest, sites that its group does not use yet being
 // lam_local farther off, or, beyond lam_local + lam_global, opens a site at its own place; each takes effect

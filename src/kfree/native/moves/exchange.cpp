@@ -10,7 +10,7 @@
 namespace kfree {
 namespace {
 
-// More than all roundings of a distance, a sparse one too, and of the ways that are added to it.
+// More than all roundings of a distance, a sparse one too, and of the path lengths that are added to it.
 constexpr double ROUNDING = 1e-7;
 // Rows of which threads find out at a time whether they may move, and how many of those a thread takes.
 constexpr int64_t AT_ONCE = 1 << 14, SHARE = 1 << 10;
@@ -44,40 +44,41 @@ struct DirectionRowCosts {
   }
 };
 
-// The clusters of a round: centres that follow every move, and how far each has come. `allow` sets limits to how far
-// clusters may go from here; while they are kept, a row that `may_move` rejects does not move.
+// The clusters of a round: centres that follow every move, and how far each has come. `set_limits` says how far clusters
+// may go from here, and how much they may lose; while these limits hold, a row that `may_move` rejects does not move.
 template <class RowCosts>
 class Visitor {
  public:
-  Visitor(const Rows& rows, double least_gain, MovingClusters clusters, int n_threads, double allowance = 0.0)
+  Visitor(const Rows& rows, double least_gain, MovingClusters clusters, int n_threads, double max_step = 0.0)
       : rows_(rows), least_gain_(least_gain), clusters_(clusters),
         sites_(clusters.centres, clusters.k, rows.d, n_threads), size_(clusters.k), z_(rows.d), farthest_(clusters.k),
-        smallest_(clusters.k), allowance_(allowance) {
+        smallest_(clusters.k), max_step_(max_step) {
     for (int64_t j = 0; j < clusters.k; ++j) {
       size_[j] = RowCosts::size(clusters.n[j], sum(j), rows.d);
-      farthest_[j] = way(j) + allowance;
+      farthest_[j] = path_length(j) + max_step;
     }
   }
 
   // Every cluster may go twice as far as any has gone since the last call.
-  void allow() {
+  void set_limits() {
     double longest = 0.0;
-    for (int64_t j = 0; j < clusters_.k; ++j) longest = std::max(longest, way(j) - (farthest_[j] - allowance_));
-    allowance_ = std::max(2.0 * longest, 0.5 * allowance_);
+    for (int64_t j = 0; j < clusters_.k; ++j)
+      longest = std::max(longest, path_length(j) - (farthest_[j] - max_step_));
+    max_step_ = std::max(2.0 * longest, 0.5 * max_step_);
     for (int64_t j = 0; j < clusters_.k; ++j) {
-      farthest_[j] = way(j) + allowance_;
+      farthest_[j] = path_length(j) + max_step_;
       smallest_[j] = (1.0 - MAY_LOSE) * size_[j];
     }
-    within_limits_ = true;
+    limits_hold_ = true;
   }
 
-  bool within_limits() const { return within_limits_; }
-  double allowance() const { return allowance_; }
+  bool limits_hold() const { return limits_hold_; }
+  double max_step() const { return max_step_; }
 
   // Costs of joining rise with the size of a cluster, and costs of leaving fall, so the smallest size bounds both.
-  bool may_move(int64_t row, int32_t label, int32_t other, const Exchange::Seen& seen) const {
-    if (!seen.anything) return true;
-    const double farthest = seen.own_at_most(farthest_[label]), nearest = seen.other_at_least(farthest_[other]);
+  bool may_move(int64_t row, int32_t label, int32_t other, const Exchange::LastDistances& last) const {
+    if (!last.known) return true;
+    const double farthest = last.own_at_most(farthest_[label]), nearest = last.other_at_least(farthest_[other]);
     const double leaving = RowCosts::leaving(smallest_[label], rows_.weight(row), farthest * farthest);
     const double joining = RowCosts::joining(smallest_[other], rows_.weight(row), nearest * nearest);
     return !(smallest_[label] > rows_.weight(row)) || joining < leaving - least_gain_;
@@ -104,28 +105,28 @@ class Visitor {
   }
 
   // Moves the row to the other cluster, if there is one and that saves enough. A cluster's last row stays.
-  bool visit(int64_t row, int32_t& label, int32_t& other, Exchange::Seen& seen) {
+  bool visit(int64_t row, int32_t& label, int32_t& other, Exchange::LastDistances& last) {
     const double w = rows_.weight(row);
     if (other < 0 || !(w > 0.0) || !(clusters_.n[label] > w)) return false;
-    const double farthest = seen.own_at_most(way(label)), nearest = seen.other_at_least(way(other));
-    if (seen.anything && !saves(w, label, farthest * farthest, other, nearest * nearest)) return false;
+    const double farthest = last.own_at_most(path_length(label)), nearest = last.other_at_least(path_length(other));
+    if (last.known && !saves(w, label, farthest * farthest, other, nearest * nearest)) return false;
     const int64_t twice[] = {row, row};
     const int32_t both[] = {label, other};
     double sq_dist[2];
     rows_.sq_dists({twice, 0}, 2, sites_, both, sq_dist);
-    seen = {true, std::sqrt(sq_dist[0]) - way(label), std::sqrt(sq_dist[1]) + way(other)};
+    last = {true, std::sqrt(sq_dist[0]) - path_length(label), std::sqrt(sq_dist[1]) + path_length(other)};
     if (!saves(w, label, sq_dist[0], other, sq_dist[1])) return false;
     rows_.copy(row, z_.data());
     shift(label, -w);
     shift(other, w);
     std::swap(label, other);
-    seen.anything = false;
+    last.known = false;
     return true;
   }
 
  private:
   double* sum(int64_t j) { return clusters_.sum + j * rows_.d; }
-  double way(int32_t j) const { return clusters_.way[j]; }
+  double path_length(int32_t j) const { return clusters_.path_length[j]; }
 
   bool saves(double w, int32_t label, double own_sq_dist, int32_t other, double other_sq_dist) const {
     const double leaving = RowCosts::leaving(size_[label], w, own_sq_dist);
@@ -137,13 +138,13 @@ class Visitor {
     clusters_.n[j] += w;
     for (int64_t t = 0; t < rows_.d; ++t) sum(j)[t] += w * z_[t];
     size_[j] = RowCosts::size(clusters_.n[j], sum(j), rows_.d);
-    within_limits_ = within_limits_ && size_[j] >= smallest_[j];
+    limits_hold_ = limits_hold_ && size_[j] >= smallest_[j];
     if (!(size_[j] > 0.0)) return;  // directions that cancel out: the old centre stays
     double* centre = clusters_.centres + j * rows_.d;
     for (int64_t t = 0; t < rows_.d; ++t) centre[t] = sum(j)[t] / size_[j];
-    clusters_.way[j] += dist_between(centre, sites_[j], rows_.d);
+    clusters_.path_length[j] += dist_between(centre, sites_[j], rows_.d);
     sites_.place(j, centre);
-    within_limits_ = within_limits_ && way(j) <= farthest_[j];
+    limits_hold_ = limits_hold_ && path_length(j) <= farthest_[j];
   }
 
   const Rows& rows_;
@@ -153,15 +154,19 @@ class Visitor {
   std::vector<double> size_;
   std::vector<double> z_;
   std::vector<double> farthest_, smallest_;
-  double allowance_;
-  bool within_limits_ = true;
+  double max_step_;
+  bool limits_hold_ = true;
 };
 
 }  // namespace
 
-double Exchange::Seen::own_at_most(double way) const { return (own + way) * (1.0 + ROUNDING) + way * ROUNDING; }
+double Exchange::LastDistances::own_at_most(double path_length) const {
+  return (own + path_length) * (1.0 + ROUNDING) + path_length * ROUNDING;
+}
 
-double Exchange::Seen::other_at_least(double way) const { return std::max(0.0, (other - way) - other * ROUNDING); }
+double Exchange::LastDistances::other_at_least(double path_length) const {
+  return std::max(0.0, (other - path_length) - other * ROUNDING);
+}
 
 Exchange::Exchange(const Rows& rows, RowList list, double least_gain, int n_threads, const int32_t* label,
                    MovingClusters clusters)
@@ -182,13 +187,13 @@ Exchange::Exchange(const Rows& rows, RowList list, double least_gain, int n_thre
 }
 
 int64_t Exchange::round(MovingClusters clusters, int32_t* label) {
-  seen_.resize(row_.size());  // nothing is seen before the first round
+  last_.resize(row_.size());  // none are known before the first round
   may_move_.resize(std::min<int64_t>(row_.size(), AT_ONCE));
   if (rows_.centres == Centres::MEANS) {
-    Visitor<MeanRowCosts> visitor(rows_, least_gain_, clusters, 1, allowance_);
+    Visitor<MeanRowCosts> visitor(rows_, least_gain_, clusters, 1, max_step_);
     return visit_all(visitor, label);
   }
-  Visitor<DirectionRowCosts> visitor(rows_, least_gain_, clusters, 1, allowance_);
+  Visitor<DirectionRowCosts> visitor(rows_, least_gain_, clusters, 1, max_step_);
   return visit_all(visitor, label);
 }
 
@@ -201,8 +206,8 @@ int64_t Exchange::visit_all(Visitor& visitor, int32_t* label) {
     for (int64_t b; (b = worker.next()) >= 0;)
       n_moved += visit_some(visitor, b * AT_ONCE, std::min(n, (b + 1) * AT_ONCE), label);
   });
-  visitor.allow();
-  allowance_ = visitor.allowance();
+  visitor.set_limits();
+  max_step_ = visitor.max_step();
   return n_moved;
 }
 
@@ -210,18 +215,18 @@ int64_t Exchange::visit_all(Visitor& visitor, int32_t* label) {
 // are visited. One thread alone would look at rows twice.
 template <class Visitor>
 int64_t Exchange::visit_some(Visitor& visitor, int64_t begin, int64_t end, int32_t* label) {
-  visitor.allow();
+  visitor.set_limits();
   if (n_threads_ == 1) std::fill(may_move_.begin(), may_move_.end(), true);
   else
     Blocks(n_blocks(end - begin, SHARE)).run(n_threads_, [&](Worker& worker) {
       for (int64_t b; (b = worker.next()) >= 0;)
         for (int64_t i = begin + b * SHARE; i < std::min(end, begin + (b + 1) * SHARE); ++i)
-          may_move_[i - begin] = visitor.may_move(row_[i], label[row_[i]], other_[i], seen_[i]);
+          may_move_[i - begin] = visitor.may_move(row_[i], label[row_[i]], other_[i], last_[i]);
     });
   int64_t n_moved = 0;
   for (int64_t i = begin; i < end; ++i)
-    if (may_move_[i - begin] || !visitor.within_limits())
-      n_moved += visitor.visit(row_[i], label[row_[i]], other_[i], seen_[i]);
+    if (may_move_[i - begin] || !visitor.limits_hold())
+      n_moved += visitor.visit(row_[i], label[row_[i]], other_[i], last_[i]);
   return n_moved;
 }
 

@@ -36,7 +36,7 @@ def allot(rows, member, begin, centres, lam_local, n_threads, used, label, sq_di
         sq_dist[index] = gaps[np.arange(len(index)), label[index]]
         costs.append(np.zeros(len(centres)))
         if cost is not None and len(choice):
-            _add_closings(gaps, weight, choice, lam_local, costs[-1], successor)
+            _add_deletion_costs(gaps, weight, choice, lam_local, costs[-1], successor)
     if cost is not None:
         cost[:] = join([(0, group) for group in range(len(costs))], costs)
 
@@ -94,10 +94,11 @@ def _choice(gaps, weight, used, penalty):
 
 
 def _tables(gaps, weight, used):
-    """The effect of each change: rows that come to a site gain, those that must leave one lose.
+    """What changes of the choice do to the cost of the rows, and that cost as it is.
 
-    gain (k,) for one site more; drop (u,) if the rows of a used site went to their seconds; loss (u, k) if those of
-    them that do not come to q went to q or to their seconds all the same. And the cost of the rows as they are.
+    gain[q] is saved by using q too, on the rows for which q is nearer than their own site; drop[u] is lost by using u
+    no longer, as its rows go to their second sites; loss[u, q] − gain[q] is lost by using q instead of u: rows of u
+    that are not nearer to q go to q or to their second sites, whichever is nearer.
     """
     ranked = np.sort(gaps[:, used], axis=1)
     best, second = ranked[:, 0], ranked[:, 1] if len(used) > 1 else np.full(len(gaps), np.inf)
@@ -129,8 +130,8 @@ def _best_change(gain, drop, loss, cost, used, penalty):
     return best
 
 
-def _add_closings(gaps, weight, used, penalty, cost, successor):
-    """Add what closing each used site would cost: its rows go to their seconds, or another site is opened."""
+def _add_deletion_costs(gaps, weight, used, penalty, cost, successor):
+    """Add what deleting each used site would cost: its rows go to their seconds, or another site is opened."""
     gain, drop, loss, _ = _tables(gaps, weight, used)
     others = np.setdiff1d(np.arange(len(gain)), used)
     for u, p in enumerate(used):

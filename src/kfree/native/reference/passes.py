@@ -203,8 +203,8 @@ def distances_to_own(rows, row, cluster, centres, n_threads, sq_dist):
 
 
 @np.errstate(over="ignore", invalid="ignore")  # as in compiled code
-def closing_costs(rows, row, cluster, second, centres, n_threads, cost):
-    """What closing each cluster adds to the cost if its listed rows go to the sites ``second`` instead.
+def deletion_costs(rows, row, cluster, second, centres, n_threads, cost):
+    """What deleting each cluster adds to the cost if its listed rows go to the sites ``second`` instead.
 
     in row, cluster, second (m,), rows in ascending order; out cost (k,).
     """
@@ -224,10 +224,10 @@ class Exchange:
 
     ``other`` (m,) names the cluster that each of ``row`` (m,) may go to, or −1 for the one where it costs least at the
     start. A row moves, or moves back, if that saves more than ``least_gain``. The shift of both centres is included in
-    the cost, and made after every move; a cluster's last row stays. ``way`` is for the compiled code.
+    the cost, and made after every move; a cluster's last row stays. ``path_length`` is for the compiled code.
     """
 
-    def __init__(self, rows, row, other, least_gain, n_threads, label, n, sum, centres, way):
+    def __init__(self, rows, row, other, least_gain, n_threads, label, n, sum, centres, path_length):
         self._rows, self._row, self._other, self._least_gain = rows, row, other.copy(), least_gain
         self._costs = DirectionRowCosts if len(rows.lengths) else MeanRowCosts
         self._z, size = rows.z(row), self._costs.size(n, sum)
@@ -236,7 +236,7 @@ class Exchange:
             joining[label[row[i]]] = np.inf
             self._other[i] = joining.argmin()
 
-    def round(self, label, n, sum, centres, way):
+    def round(self, label, n, sum, centres, path_length):
         """in-out label (n,), n (k,), sum and centres (k, d). Returns how many rows moved."""
         costs, size, n_moved = self._costs, self._costs.size(n, sum).copy(), 0
         for i, row in enumerate(self._row):

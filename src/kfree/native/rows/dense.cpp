@@ -109,10 +109,10 @@ class DenseRows final : public Rows {
   }
 
   void quantize(RowSet rows, int n_rows, const QuantizedSites& sites, Scratch& scratch,
-                QuantizedTile& seen) const override {
+                QuantizedTile& tile) const override {
     scratch.quantized.resize(TILE * sites.stride());
     const auto quantized = [&](auto row_of) {
-      quantizer_->quantize(row_of, n_rows, sites, scratch.quantized.data(), seen);
+      quantizer_->quantize(row_of, n_rows, sites, scratch.quantized.data(), tile);
     };
     if constexpr (std::is_same_v<T, float>)
       if (plain32()) return quantized([&](int i) { return X_ + rows[i] * row_stride_; });

@@ -12,13 +12,14 @@ namespace {
 // Rows of so many columns are compared by sums in any order first.
 constexpr int64_t WIDE = 64;
 
-// A quantised tile; the rows themselves are left in scratch.quantized.
-struct Seen {
+// A quantised tile, ranked: the two lowest scores of each row, and the site of the lowest. The quantised rows themselves
+// are left in scratch.quantized.
+struct RankedTile {
   QuantizedTile row;
   int16_t best[TILE], second[TILE];
   int32_t winner[TILE];
 
-  Seen(const Rows& rows, RowSet tile, int n_rows, const QuantizedSites& quantized, Scratch& scratch) {
+  RankedTile(const Rows& rows, RowSet tile, int n_rows, const QuantizedSites& quantized, Scratch& scratch) {
     rows.quantize(tile, n_rows, quantized, scratch, row);
     scratch.lowest.resize(quantized.n_left());
     quantized.rank(scratch.quantized.data(), n_rows, best, second, winner, scratch.lowest.data());
@@ -69,21 +70,21 @@ int32_t clear_winner(const Rows& rows, int64_t row, const Sites& sites, const in
 
 int nearest_by_prefilter(const Rows& rows, RowSet tile, int n_rows, const Sites& sites, const QuantizedSites& quantized,
                         Scratch& scratch, int32_t* label, double* sq_dist, double* lower, Known known) {
-  const Seen seen(rows, tile, n_rows, quantized, scratch);
+  const RankedTile ranked(rows, tile, n_rows, quantized, scratch);
   int8_t* q = scratch.quantized.data();
   int16_t limit[TILE];
   int32_t open[TILE];
   int n_open = 0;
   for (int i = 0; i < n_rows; ++i) {
-    label[i] = seen.winner[i];
-    lower[i] = quantized.lower(seen.row[i], seen.second[i]);
-    const double upper = quantized.upper(seen.row[i], seen.best[i], label[i]);
+    label[i] = ranked.winner[i];
+    lower[i] = quantized.lower(ranked.row[i], ranked.second[i]);
+    const double upper = quantized.upper(ranked.row[i], ranked.best[i], label[i]);
     if (lower[i] > upper) continue;  // not if one of them is not a number
     // A distance that is known decides more. The limit does not use it: the bound that is kept would be no larger.
     if (known.label && known.label[i] == label[i] && lower[i] > quantized.upper(known.sq_dist[i])) continue;
     // Undecided rows are moved together for a second prefilter.
     std::copy_n(q + i * quantized.stride(), quantized.stride(), q + n_open * quantized.stride());
-    limit[n_open] = quantized.limit(seen.row[i], upper);
+    limit[n_open] = quantized.limit(ranked.row[i], upper);
     open[n_open++] = i;
   }
   int32_t n_candidates[TILE];
@@ -91,7 +92,7 @@ int nearest_by_prefilter(const Rows& rows, RowSet tile, int n_rows, const Sites&
   quantized.list(q, n_open, limit, open, scratch.lowest.data(), scratch.candidate.data(), n_candidates);
   const auto candidates = [&](int o) { return scratch.candidate.data() + o * MOST_CANDIDATES; };
   const auto keep_lower = [&](int o, double second_sq_dist) {
-    lower[open[o]] = std::min(exact::safe_dist(second_sq_dist, rows.d), quantized.lower(seen.row[open[o]], limit[o]));
+    lower[open[o]] = std::min(exact::safe_dist(second_sq_dist, rows.d), quantized.lower(ranked.row[open[o]], limit[o]));
   };
   int close[TILE], n_close = 0;
   for (int o = 0; o < n_open; ++o) {
@@ -123,10 +124,10 @@ int nearest_by_prefilter(const Rows& rows, RowSet tile, int n_rows, const Sites&
 
 void lower_by_prefilter(const Rows& rows, RowSet tile, int n_rows, const Subset& some, const QuantizedSites& quantized,
                        const int32_t* label, Scratch& scratch, double* lower) {
-  const Seen seen(rows, tile, n_rows, quantized, scratch);
+  const RankedTile ranked(rows, tile, n_rows, quantized, scratch);
   for (int i = 0; i < n_rows; ++i) {
-    const bool own = some.id[seen.winner[i]] == label[i];
-    lower[i] = quantized.lower(seen.row[i], own ? seen.second[i] : seen.best[i]);
+    const bool own = some.id[ranked.winner[i]] == label[i];
+    lower[i] = quantized.lower(ranked.row[i], own ? ranked.second[i] : ranked.best[i]);
   }
 }
 

@@ -51,12 +51,12 @@ std::unique_ptr<const QuantizedSites> Quantizer::quantized(const Sites& sites, c
   return found->usable() ? std::move(found) : nullptr;
 }
 
-void Quantizer::bound_off(const float* sq_off, int n_rows, const QuantizedSites& sites, QuantizedTile& seen) const {
+void Quantizer::bound_off(const float* sq_off, int n_rows, const QuantizedSites& sites, QuantizedTile& tile) const {
   // All roundings in float32, also of these roots, are relative to the row and to what is left of it; what underflows is
   // less than the rest.
   const double of_rest = 1.0 + 0x1p-22 * static_cast<double>(centre_.size() + 8), of_row = 0x1p-21 * sites.step();
   for (int i = 0; i < n_rows; ++i)
-    seen.off[i] = of_rest * std::sqrt(sq_off[i]) + of_row * std::sqrt(static_cast<float>(seen.sq_norm[i])) +
+    tile.off[i] = of_rest * std::sqrt(sq_off[i]) + of_row * std::sqrt(static_cast<float>(tile.sq_norm[i])) +
                   centre_off_ + 1e-17;
 }
 

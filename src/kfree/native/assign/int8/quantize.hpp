@@ -17,19 +17,19 @@ class Quantizer {
   // Whether ranking k sites takes less time where the prefilter is tried first.
   bool pays(int64_t k) const;
   std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some, int n_threads) const;
-  // in row_of(i) (d,) for each of n_rows ≤ TILE rows, valid until the next; out q (n_rows, stride), seen
+  // in row_of(i) (d,) for each of n_rows ≤ TILE rows, valid until the next; out q (n_rows, stride), tile
   template <class RowOf>
-  void quantize(RowOf row_of, int n_rows, const QuantizedSites& sites, int8_t* q, QuantizedTile& seen) const {
+  void quantize(RowOf row_of, int n_rows, const QuantizedSites& sites, int8_t* q, QuantizedTile& tile) const {
     float sq_off[TILE];
     for (int i = 0; i < n_rows; ++i)
       sq_off[i] = kernels_.quantize(row_of(i), centre_.data(), static_cast<int64_t>(centre_.size()), sites.step(),
-                                    q + i * sites.stride(), sites.stride(), seen.sq_norm + i);
-    bound_off(sq_off, n_rows, sites, seen);
+                                    q + i * sites.stride(), sites.stride(), tile.sq_norm + i);
+    bound_off(sq_off, n_rows, sites, tile);
   }
 
  private:
-  // in sq_off (n_rows,), seen.sq_norm; out seen.off
-  void bound_off(const float* sq_off, int n_rows, const QuantizedSites& sites, QuantizedTile& seen) const;
+  // in sq_off (n_rows,), tile.sq_norm; out tile.off
+  void bound_off(const float* sq_off, int n_rows, const QuantizedSites& sites, QuantizedTile& tile) const;
 
   const Int8Kernel& kernels_;
   std::vector<float> centre_;  // (d,) what is still to be subtracted

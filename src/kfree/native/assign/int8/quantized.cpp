@@ -73,8 +73,8 @@ double QuantizedSites::upper(const QuantizedRow& row, int16_t score, int32_t j) 
 }
 
 int16_t QuantizedSites::limit(const QuantizedRow& row, double upper) const {
-  const double seen = (upper * (1.0 + rounding_) + row.off + most_off_) / step_;
-  const double score = std::ceil((seen * seen * (1.0 + rounding_) - row.sq_norm) / (2 << shift_));
+  const double in_steps = (upper * (1.0 + rounding_) + row.off + most_off_) / step_;
+  const double score = std::ceil((in_steps * in_steps * (1.0 + rounding_) - row.sq_norm) / (2 << shift_));
   return score < HIGHEST_SCORE ? static_cast<int16_t>(score) : HIGHEST_SCORE;  // also where it is not a number
 }
 

@@ -1,4 +1,4 @@
-// What it costs to close clusters.
+// What it costs to delete clusters.
 #include <algorithm>
 
 #include "assign/passes.hpp"
@@ -7,8 +7,8 @@
 
 namespace kfree {
 
-void closing_costs(const Rows& rows, RowList list, const int32_t* second, const Sites& sites, int n_threads,
-                   double* cost) {
+void deletion_costs(const Rows& rows, RowList list, const int32_t* second, const Sites& sites, int n_threads,
+                    double* cost) {
   const int64_t begin = list.n ? list.row[0] / BLOCK : 0, end = list.n ? list.row[list.n - 1] / BLOCK + 1 : 0;
   ClusterTree tree(rows.first_block + begin, rows.first_block + end);
   const auto place = [&](int64_t row) { return std::lower_bound(list.row, list.row + list.n, row) - list.row; };
