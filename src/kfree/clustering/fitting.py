@@ -16,7 +16,7 @@ from kfree.clustering.result import Clustering
 from kfree.clustering.rows import TableRows
 from kfree.core.printing import columns_in_words
 from kfree.core.stats import Labels
-from kfree.core.warning import GivenAgain
+from kfree.core.warning import RewordedWarnings
 from kfree.estimators.auto_cluster import AutoCluster
 from kfree.estimators.dp_means import DPMeans
 from kfree.estimators.lambda_path import lambda_path
@@ -97,7 +97,7 @@ def clustered(
 
 def _fit(estimator: Any, rows: TableRows, sample_weight: ArrayLike | None) -> None:
     """Fit, with warnings that know columns by their names."""
-    with GivenAgain(lambda text: with_column_names(text, rows.feature_names)), warnings.catch_warnings():
+    with RewordedWarnings(lambda text: with_column_names(text, rows.feature_names)), warnings.catch_warnings():
         if rows.preparation is not None:  # which has named such columns
             warnings.filterwarnings("ignore", message=f".* has {IDENTIFIERS}")
         try:

@@ -12,7 +12,7 @@ from kfree.clustering.result import Clustering, as_rows
 from kfree.clustering.rows import TableRows, prepared
 from kfree.clustering.tables import is_file, opened, require_about_files
 from kfree.core.sphere import require_latitude_first
-from kfree.core.warning import GivenAgain
+from kfree.core.warning import RewordedWarnings
 from kfree.files.dialect import TextOptions
 from kfree.validation.frames import require_known_frame
 from kfree.validation.parameters import require, require_choice
@@ -132,7 +132,7 @@ def cluster(
         remarks.append(f"warning: {text}")
         return text
 
-    with GivenAgain(kept):
+    with RewordedWarnings(kept):
         if _is_array(table):
             named = [*(columns or []), *_listed(drop), *others.values(), *(categories or []), *(weights or {})]
             rows = _rows_of_array(table, named, prepare, missing)

@@ -64,8 +64,13 @@ def require_structure(X: Sparse, name: str) -> None:
         _require(len(X.offsets) == len(X.data), X, name, f"{len(X.offsets)} offsets and {len(X.data)} diagonals")
 
 
-def held(X: Sparse) -> Sparse:
-    """The same matrix in an object of its own: a thread that gives X other arrays meanwhile does not change it."""
+def shallow_copy(X: Sparse) -> Sparse:
+    """The same matrix in an object of its own, which shares the arrays.
+
+    What is checked must be what is computed with. Another thread, or a caller's code that runs in between, may give X
+    other arrays or another shape; that does not change the copy. LIL and DOK are checked after their conversion, which
+    makes new arrays anyway.
+    """
     return X if X.format in ("lil", "dok") else copy.copy(X)
 
 

@@ -16,29 +16,31 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-class GivenAgain:
-    """Warnings within are given at the end, each with the text that ``changed`` makes of its own; notes of an error.
+class RewordedWarnings:
+    """A context that holds back the warnings of its body, and gives them when it ends, with other texts.
 
-    A class, since a generator would put the frame of contextlib between a warning and the caller that it is for.
+    ``reword(text)`` returns what a warning is to say. Where the body raises an exception, the warnings become notes of
+    it, since they may name its cause. This is a class, because a generator would put the frame of contextlib between a
+    warning and the caller that it is for.
     """
 
-    def __init__(self, changed: Callable[[str], str]):
-        self._changed, self._caught = changed, warnings.catch_warnings(record=True)
+    def __init__(self, reword: Callable[[str], str]):
+        self._reword, self._catching = reword, warnings.catch_warnings(record=True)
 
     def __enter__(self) -> None:
-        told = self._caught.__enter__()
-        assert told is not None  # as warnings are recorded
-        self._told = told
+        caught = self._catching.__enter__()
+        assert caught is not None  # as warnings are recorded
+        self._caught = caught
         warnings.simplefilter("always")
 
     def __exit__(self, *error: Any) -> None:
-        self._caught.__exit__(*error)
-        if isinstance(error[1], Exception):  # what was noticed before may be its cause
-            for text in dict.fromkeys(str(warning.message) for warning in self._told):
-                error[1].add_note(self._changed(text))
+        self._catching.__exit__(*error)
+        if isinstance(error[1], Exception):
+            for text in dict.fromkeys(str(warning.message) for warning in self._caught):
+                error[1].add_note(self._reword(text))
             return
-        for warning in self._told if error[0] is None else ():
-            warn(self._changed(str(warning.message)), warning.category)
+        for warning in self._caught if error[0] is None else ():
+            warn(self._reword(str(warning.message)), warning.category)
 
 
 def warn_penalty_rose(max_clusters: int | None, given: float, lam: float) -> None:

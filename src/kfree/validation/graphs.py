@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from kfree.core.names import require_order
-from kfree.core.sparse import held, require_structure
+from kfree.core.sparse import require_structure, shallow_copy
 from kfree.core.stats import LEAST_WEIGHT
 from kfree.core.warning import warn
 from kfree.validation.frames import column_names
@@ -39,7 +39,7 @@ def validated_rows_of_nodes(rows, names):
     require_order(column_names(rows), names, "new_rows", "Give them in the order of node_names_.")
     n_nodes = len(names)
     if sp.issparse(rows):
-        rows = held(rows)
+        rows = shallow_copy(rows)
         require_structure(rows, "new_rows")
     else:
         rows = np.atleast_2d(_numeric(rows, "new_rows"))
@@ -55,7 +55,7 @@ def validated_rows_of_nodes(rows, names):
 
 def _from_arrays(A):
     if sp.issparse(A):
-        A = held(A)
+        A = shallow_copy(A)
         require_structure(A, "the graph")
         _require_square(A.shape)
         return _as_float(A), np.arange(A.shape[0])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from kfree.core.blocks import row_blocks
-from kfree.core.sparse import canonical_csr, held, require_structure
+from kfree.core.sparse import canonical_csr, require_structure, shallow_copy
 from kfree.core.stats import LEAST_WEIGHT, Floats
 from kfree.files.rows import FileRows
 from kfree.native.implementations import implementation
@@ -57,7 +57,7 @@ def validated_rows(X: Any, estimator: Any) -> Any:
     columns = column_names(X)
     given_format = X.format if sp.issparse(X) else None
     if given_format:
-        X = held(X)
+        X = shallow_copy(X)
         require_structure(X, "X")
     if isinstance(X, np.ndarray) and X.dtype.kind in "US":
         raise ValueError(f"X holds text ({X.dtype}), not numbers; convert it first, for example with X.astype(float).")
