@@ -55,15 +55,16 @@ std::vector<double> potentials(const Rows& rows, const Sites& candidates, const 
       auto sums = fresh_sums(tree, rows.buffers(), 1, k);
       double* sum = sums->records() + sums->record_of(0);
       for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i) {
+        const double w = rows.weight(i), own = sq_dist[i];
         if (!may_gain[i]) {
-          for (int64_t j = 0; j < k; ++j) sum[j] += rows.weight(i) * sq_dist[i];
+          for (int64_t j = 0; j < k; ++j) sum[j] += w * own;
           continue;
         }
         rows.focus(i, scratch);
         for (int64_t p = 0; p < candidates.n_panels(); ++p) {
           rows.sq_dist_panel(scratch, candidates, p, gap);
           for (int64_t j = p * PANEL; j < std::min(k, (p + 1) * PANEL); ++j)
-            sum[j] += rows.weight(i) * std::min(sq_dist[i], gap[j - p * PANEL]);
+            sum[j] += w * std::min(own, gap[j - p * PANEL]);
         }
       }
       tree.put({0, rows.first_block + b}, std::move(sums));
