@@ -18,8 +18,9 @@ class Rule(ClusterArrays, ABC):
 
     def raised(self, by: Floats) -> Self:
         """The same with other offsets."""
-        *others, offset = self._arrays
-        return self._of([*others, offset + by])
+        arrays = [*self._arrays]
+        arrays[-1] = arrays[-1] + by
+        return type(self)(*arrays)
 
     @abstractmethod
     def costs(self, rows: ArrayOrCSR) -> Floats:

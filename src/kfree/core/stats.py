@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Annotated, Self, TypeAlias
@@ -140,22 +140,19 @@ class ClusterArrays:
     """A dataclass of arrays that have one entry per cluster."""
 
     def copy(self) -> Self:
-        return self._of(array.copy() for array in self._arrays)
+        return type(self)(*[array.copy() for array in self._arrays])
 
     def take(self, clusters: Selection) -> Self:
         """The same for some clusters."""
-        return self._of(array[clusters] for array in self._arrays)
+        return type(self)(*[array[clusters] for array in self._arrays])
 
     def followed_by(self, other: Self) -> Self:
         """These clusters and, after them, the other ones."""
-        return self._of(map(np.concatenate, zip(self._arrays, other._arrays, strict=True)))
+        return type(self)(*map(np.concatenate, zip(self._arrays, other._arrays, strict=True)))
 
     @property
-    def _arrays(self) -> tuple[Floats, ...]:
-        return tuple(vars(self).values())
-
-    def _of(self, arrays: Iterable[Floats]) -> Self:
-        return type(self)(*arrays)
+    def _arrays(self) -> Collection[Floats]:
+        return vars(self).values()
 
 
 @dataclass(frozen=True)
@@ -210,7 +207,7 @@ class CountStats(ClusterArrays):
 
     def joined(self, other: Self) -> Self:
         """What clusters here and their partners in ``other`` are together."""
-        return self._of(map(np.add, self._arrays, other._arrays))
+        return type(self)(*map(np.add, self._arrays, other._arrays))
 
     def absorb(self, a: int, b: int, merge_cost: float) -> None:
         """Cluster a takes over the rows of b, in place, and b is left empty. ``merge_cost`` is not needed for that."""
