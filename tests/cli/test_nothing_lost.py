@@ -96,11 +96,12 @@ def test_no_output_replaces_the_input_or_another_output(line, blobs_csv, here, c
     before = (here / "data.csv").read_bytes()
     os.symlink("data.csv", "link.csv")
     os.link("data.csv", "twin.csv")
+    os.link("data.csv", "twin.png")
     files = ["data.csv"]
     if command == "predict":
         outcome(["cluster", "data.csv", "--lam", "60", "--save", "m.kfree", "-o", "-", "--quiet"], capsys)
         files = ["m.kfree", "data.csv"]
-    for target in ["data.csv", "./link.csv", "twin.csv", *files]:
+    for target in ["twin.png"] if option == "--plot" else ["data.csv", "./link.csv", "twin.csv", *files]:
         status, _, err = outcome([command, *files, *more, option, target], capsys)
         assert status == 2
         assert "would replace" in err

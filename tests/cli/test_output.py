@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import kfree
-from tests.cli.conftest import outcome, rows_of
+from kfree.cli import COMMANDS
+from tests.cli.conftest import outcome, rows_of, told
 
 
 @pytest.fixture
@@ -105,6 +106,81 @@ def test_a_full_disk_keeps_the_old_file(option, blobs_csv, here, capsys, monkeyp
     assert "out could not be written: File too large. The older file is kept." in err
     assert (here / "out").read_text() == "old"
     assert sorted(path.name for path in here.iterdir()) == ["data.csv", "out"]
+
+
+def test_a_path_needs_no_output(blobs_csv, here, capsys, monkeypatch):
+    """It writes its steps only where --output asks for them."""
+    facts = told(["path", "data*.csv", "--no-encode"], capsys)
+    assert facts["suggested"]["k"] == 3
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO((here / "data.csv").read_bytes())))
+    status, out, err = outcome(["path", "-", "--no-encode"], capsys)
+    assert (status, "suggested: 3 cluster(s)" in out) == (0, True), err
+    assert sorted(path.name for path in here.iterdir()) == ["data.csv"]
+    status, out, err = outcome(["path", "data.csv", "--no-encode", "-o", "-"], capsys)
+    assert (status, out.splitlines()[0][:6], "suggested: 3" in err) == (0, "k,lam,", True)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_what_is_written_where_no_output_is_given(command, capsys):
+    status, out, _ = outcome([command, "--help"], capsys)
+    assert status == 0
+    assert ("(default: INPUT.clusters.csv" in " ".join(out.split())) == (command not in ("path", "demo"))
+
+
+# What commands write beside their labels, or steps.
+OUTPUTS = {
+    "cluster data.csv --lam 60": ["save", "report", "plot"],
+    "tree data.csv": ["save", "report", "plot"],
+    "levels data.csv --levels 2,3": ["save", "report", "tree"],
+    "path data.csv": ["report", "plot"],
+    "hdp data.csv --group shop": ["save", "report"],
+    "graph links.csv": ["save", "report", "plot"],
+    "stream data.csv --lam 60": ["save"],
+}
+WORDS = {"save": "model", "report": "page", "plot": "picture", "tree": "tree", "output": "labels"}
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        (line, option)
+        for line, options in OUTPUTS.items()
+        for option in [*options, "output"]
+        if "stream" not in line or option == "save"
+    ],
+)
+def test_one_output_that_fails_leaves_the_others(line, option, blobs_csv, here, capsys):
+    """A directory that is not there, for one of them."""
+    (here / "links.csv").write_text("a,b\n" + "".join(f"n{i},n{i + 1}\nn{i},n{i + 2}\n" for i in range(12)))
+    files = {one: f"written.{'png' if one == 'plot' else one}" for one in [*OUTPUTS[line], "output"]}
+    asked = [part for one, path in files.items() for part in (f"--{one}", f"no/such/{path}" if one == option else path)]
+    status, out, err = outcome([*line.split(), *asked], capsys)
+    word = {"path": "steps", "graph": "nodes"}.get(line.split()[0], "labels") if option == "output" else WORDS[option]
+    assert status == 1
+    said = f"the {word} {'were' if word.endswith('s') else 'was'} not written: no/such/{files[option]} could not be"
+    assert said in err
+    assert sorted(path.name for path in here.glob("written*")) == sorted(set(files.values()) - {files[option]})
+    for path in files.values():
+        assert (f": {path}\n" in out) == (path != files[option])
+
+
+@pytest.mark.parametrize("line", ["cluster", "tree", "path", "graph"])
+def test_a_picture_of_no_known_kind_is_refused_before_anything_is_read(line, here, capsys):
+    status, _, err = outcome([line, "nothing.csv", "--plot", "p.foo"], capsys)
+    assert (status, "--plot p.foo: the ending sets the format; use one of .png, .svg" in err) == (2, True)
+    status, _, err = outcome(["demo", "--output", "p.foo"], capsys)
+    assert (status, "--output p.foo: the ending sets the format; use one of .png, .svg" in err) == (2, True)
+
+
+def test_pictures_are_what_their_endings_say(here, capsys):
+    assert outcome(["demo", "--output", "demo.svg", "--report", "demo.html"], capsys)[0] == 0
+    assert b"<svg" in (here / "demo.svg").read_bytes()[:2000]
+
+
+def test_a_picture_without_matplotlib_is_refused_before_anything_is_read(here, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    status, _, err = outcome(["cluster", "nothing.csv", "--plot", "p.png"], capsys)
+    assert (status, 'plots need matplotlib: pip install "kfree[plot]"' in err) == (1, True)
 
 
 def test_a_reader_that_goes_away_is_no_crash(blobs_csv):

@@ -123,10 +123,10 @@ def _add_prepare(group):
     )
 
 
-def add_output(parser, what="the input with a column 'cluster'"):
+def add_output(parser, what="the input with a column 'cluster'", by_default="INPUT.clusters.csv"):
     """Where results go."""
     output = parser.add_argument_group("output")
-    output.add_argument("-o", "--output", help=f"{what} (default: INPUT.clusters.csv; - for standard output)")
+    output.add_argument("-o", "--output", help=f"{what} (default: {by_default}; - for standard output)")
     output.add_argument(
         "--format", choices=["csv", "parquet", "jsonl", "xlsx"], help="of the output (default: by its ending)"
     )

@@ -97,7 +97,7 @@ def _require_all(table, counts, path):
         )
 
 
-def write_columns(columns, path, format_, safe=False):
+def write_columns(path, columns, format_, safe=False):
     """Write named columns of equal length as a table of their own."""
     names = list(columns)
     rows = [(names, zip(*(plain(values) for values in columns.values()), strict=True))]

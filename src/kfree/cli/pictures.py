@@ -5,38 +5,39 @@ from pathlib import Path
 from kfree import plot
 from kfree.cli.errors import CommandError, UsageError
 from kfree.cli.output import written
+from kfree.plot.look import matplotlib
 
-_ENDINGS = {".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp"}
+_ENDINGS = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp")
 # Places of nodes take a matrix of all pairs.
 _MOST_NODES = 3000
 
 
-def draw_clusters(model, X, names, path):
-    """The clusters of rows."""
-    _write(plot.clusters(model, X, plot.axes(), feature_names=names), path)
+def require_picture(path, option="--plot"):
+    """Raise unless a picture can be written to this path; None asks for none."""
+    if path is None:
+        return
+    if _format_of(path) is None:
+        raise UsageError(f"{option} {path}: the ending sets the format; use one of {', '.join(_ENDINGS)}")
+    matplotlib("figure")  # an error says how to install it
 
 
-def draw_path(path, picture):
-    """The staircase."""
-    _write(plot.staircase(path, plot.axes()), picture)
+def require_few_nodes(n_nodes):
+    """Raise unless places can be found for the nodes of a graph."""
+    if n_nodes > _MOST_NODES:
+        raise CommandError(f"--plot draws graphs of up to {_MOST_NODES} nodes; this one has {n_nodes}.")
 
 
-def draw_tree(model, labels, names, path):
-    """The dendrogram, cut into the clusters of ``labels``."""
-    n_clusters = int(labels.max()) + 1
-    _write(plot.dendrogram(model.linkage_, n_clusters, names=names, labels=labels, ax=plot.axes()), path)
+def draw(path, kind, *given, **settings):
+    """Draw what a function of :mod:`kfree.plot` draws."""
+    save(path, getattr(plot, kind)(*given, ax=plot.axes(), **settings))
 
 
-def draw_graph(model, path):
-    """The nodes of a graph, if it is small enough for places to be found."""
-    if len(model.labels_) > _MOST_NODES:
-        raise CommandError(f"--plot draws graphs of up to {_MOST_NODES} nodes; this one has {len(model.labels_)}.")
-    _write(plot.graph(model, plot.axes()), path)
-
-
-def _write(ax, path):
-    ending = Path(path).suffix.lower()
-    if ending not in _ENDINGS:
-        raise UsageError(f"--plot {path}: the ending sets the format; use one of {', '.join(_ENDINGS)}")
+def save(path, ax):
+    """Write the figure of some axes, in the format that the ending of the path names."""
     with written(path) as file:
-        ax.figure.savefig(file, format=ending[1:], dpi=120)
+        ax.figure.savefig(file, format=_format_of(path), dpi=120)
+
+
+def _format_of(path):
+    ending = Path(path).suffix.lower()
+    return ending[1:] if ending in _ENDINGS else None

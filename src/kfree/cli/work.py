@@ -3,24 +3,64 @@
 from dataclasses import asdict, replace
 
 from kfree.cli.errors import CommandError, UsageError
-from kfree.cli.output import output_of, reported, save_model, scores_of, with_gaps, write_beside
+from kfree.cli.output import output_of, reported, save_model, scores_of, with_gaps, write_beside, write_columns
+from kfree.cli.pictures import draw, require_picture
 from kfree.cli.tables import files_of, input_table, require_apart
 from kfree.clustering.columns import ColumnOptions, prepare_of
+from kfree.clustering.result import Clustering
 from kfree.clustering.rows import prepared
 
 
-class Work:
-    """A table on its way through a command, prepared as :func:`kfree.cluster` prepares it.
+class Outputs:
+    """What a command writes: files that do not depend on each other, and a summary that says where they are.
 
-    ``rows`` are those of :class:`kfree.clustering.rows.TableRows`.
+    ``output`` and ``format`` are those of its table. They are None where ``by_default`` it writes none, and --output
+    asks for none. ``inputs`` are files that it reads beside the input, by what they are to a message.
     """
 
-    def __init__(self, options, console, group=None):
-        self.options, self.console, self._faults = options, console, []
-        self.output, self.format = output_of(options.input, options.output, options.format)
+    def __init__(self, options, console, *, by_default=True, inputs=None):
+        self.options, self.console = options, console
+        self.output, self.format = _table_of(options, by_default)
         console.output_is_data = self.output == "-"
+        require_picture(getattr(options, "plot", None))
         outputs = {f"--{name}": getattr(options, name, None) for name in ("save", "report", "plot", "tree")}
-        require_apart(files_of(options.input), {"--output": self.output, **outputs})
+        require_apart({**(inputs or {}), **files_of(options.input)}, {"--output": self.output, **outputs})
+        self.written_files, self._faults = {}, []
+
+    def attempt(self, what, path, step, *given, **settings):
+        """Write something to a path, if there is one; where it fails, others are written, and ``end`` raises."""
+        if path is None:
+            return
+        self.console.begins(what if what in ("page", "picture") else "writing")
+        try:
+            step(path, *given, **settings)
+        except BrokenPipeError:  # nobody reads standard output any more
+            raise
+        except (CommandError, ImportError, OSError, ValueError, TypeError) as error:
+            self._faults.append(f"the {what} {'were' if what.endswith('s') else 'was'} not written: {error}")
+        else:
+            self.written_files |= {what: path} if path != "-" else {}
+
+    def write_columns(self, what, columns):
+        """Write a table of its own."""
+        self.attempt(what, self.output, write_columns, columns, self.format, self.options.safe_cells)
+
+    def end(self, lines, facts):
+        """Print the summary and where results are, and raise what failed."""
+        places = [f"{what}: {path}" for what, path in self.written_files.items()]
+        self.console.report("\n".join([*lines, *places]), facts)
+        if self._faults:
+            raise CommandError("; ".join(self._faults))
+
+
+class TableCommand(Outputs):
+    """Reads and prepares the input of one command, and writes its labels, model, page and summary.
+
+    The table is prepared as :func:`kfree.cluster` prepares it; ``rows`` are :class:`kfree.clustering.rows.TableRows`.
+    """
+
+    def __init__(self, options, console, group=None, by_default=True):
+        super().__init__(options, console, by_default=by_default)
         self.weight, self.id = getattr(options, "weight", None), getattr(options, "id", None)
         console.begins("reading")
         self.table = input_table(options)
@@ -44,51 +84,34 @@ class Work:
         """Names of the columns of X."""
         return self.rows.feature_names
 
-    def scores(self, model):
-        """Columns for --scores."""
-        return scores_of(model, self.rows.rows) if self.options.scores else {}
-
-    def finish(self, **steps):
-        """Do these steps; one that fails leaves the others, and its error ends the command when all are done."""
-        for what, step in steps.items():
-            try:
-                step()
-            except (CommandError, OSError, ValueError, TypeError) as error:
-                self._faults.append(f"the {what} was not written: {error}")
-
-    def end(self):
-        """Raise what failed in the steps."""
-        if self._faults:
-            raise CommandError("; ".join(self._faults))
-
-    def write(self, **columns):
-        """Write the input with these columns more."""
-        self.console.begins("writing")
-        kept = self.rows.kept
-        gapped = {name: values if kept is None else with_gaps(values, kept) for name, values in columns.items()}
-        write_beside(self.table, gapped, self.output, self.format, self.options.safe_cells)
-
-    def save(self, model):
-        """Write the model to the path of --save, with the preparation of its rows."""
-        model.preparation_ = self.plan
-        if self.options.save:
-            save_model(model, self.options.save)
-
     @property
     def row_names(self):
         """What rows are called: the values of --id, or their numbers from 1."""
         return self.rows.names_by(self.id, first=1)
 
-    def report(self, model):
-        """Write the page of --report, if there is one."""
-        if not self.options.report:
-            return
-        self.console.begins("page")
-        from kfree.report import write_report
+    def scores(self, model):
+        """Columns for --scores."""
+        return scores_of(model, self.rows.rows) if self.options.scores else {}
 
-        facts = {"title": self.table.title, "encoder": self.plan, "row_numbers": self.row_names}
-        with reported(self.options.report):
-            write_report(self.options.report, model, self.X, remarks=self.console.remarks, **facts)
+    def write(self, **columns):
+        """Write the input with these columns more."""
+        kept = self.rows.kept
+        gapped = {name: values if kept is None else with_gaps(values, kept) for name, values in columns.items()}
+        self.attempt("labels", self.output, self._write_beside, gapped)
+
+    def finish(self, model, *picture, **settings):
+        """Write the model, which may be a Clustering, the page and the picture that are asked for.
+
+        A picture is a function of :mod:`kfree.plot` by name, and what it is given.
+        """
+        asked = {name: getattr(self.options, name, None) for name in ("save", "report", "plot")}
+        self.attempt("model", asked["save"], self._save, model)
+        self.attempt("page", asked["report"], self._report, model)
+        self.attempt("picture", asked["plot"], draw, *picture, **settings)
+
+    def end(self, lines, facts):
+        """Print what was clustered, the summary and where results are, and raise what failed."""
+        super().end([self.headline(), *lines], facts)
 
     def summary(self, model):
         """The summary of a model, with rows by their number in the file and means in the units of the file."""
@@ -126,12 +149,32 @@ class Work:
         encoded = "" if n_encoded == n_columns else f", encoded as {n_encoded}"
         return f"{self.table.title}: {n_rows:,} row(s), {n_columns} column(s){encoded}"
 
-    def places(self):
-        """Where results were written, one line each."""
-        wanted = [("labels", self.output if self.output != "-" else None)]
-        wanted += [(name, getattr(self.options, name, None)) for name in ("report", "plot", "save")]
-        words = {"labels": "labels", "report": "report", "plot": "picture", "save": "model"}
-        return "\n".join(f"{words[name]}: {path}" for name, path in wanted if path)
+    def _write_beside(self, path, columns):
+        write_beside(self.table, columns, path, self.format, self.options.safe_cells)
+
+    def _save(self, path, model):
+        if not isinstance(model, Clustering):  # which has its preparation
+            model.preparation_ = self.plan
+        save_model(model, path)
+
+    def _report(self, path, model):
+        from kfree.report import write_report
+
+        with reported(path):
+            if isinstance(model, Clustering):
+                model.report(path)
+            else:
+                facts = {"title": self.table.title, "encoder": self.plan, "row_numbers": self.row_names}
+                write_report(path, model, self.X, remarks=self.console.remarks, **facts)
+
+
+def _table_of(options, by_default):
+    """The path and the format of the table that a command writes, if it writes one."""
+    if by_default or options.output is not None:
+        return output_of(options.input, options.output, options.format)
+    if options.format is not None:
+        raise UsageError(f"--format {options.format} is that of --output; give --output, too")
+    return None, None
 
 
 def _require_compatible(options, prepare):

@@ -35,13 +35,13 @@ def add_options(parser):
 
 
 def run(options, console):
-    from kfree.cli.work import Work
+    from kfree.cli.work import TableCommand
     from kfree.clustering.fitting import FitOptions, clustered
 
     _require_consistent(options)
     if options.geo is not None:
         _use_places(options)
-    work = Work(options, console)
+    work = TableCommand(options, console)
     given = (options.model, options.k, options.lam, options.metric, options.memory, options.threads)
     fitting = FitOptions(*given, random_state=options.seed or 0)
     weights = work.rows.weights(work.weight)
@@ -49,16 +49,10 @@ def run(options, console):
     _in_words_of_the_command(clustering, work)
     model = clustering.model
     work.write(cluster=clustering._used_labels, **work.scores(model))
-    work.finish(
-        model=lambda: _save(options, clustering),
-        page=lambda: _report(options, console, clustering),
-        picture=lambda: _draw(options, work, model),
-    )
+    work.finish(clustering, "clusters", model, work.X, feature_names=work.feature_names)
     told, summary = clustering.sentences(), clustering.summary()
-    lines = [work.headline(), clustering.certainty, *_fitted(options, model), "", str(summary), "", *told, ""]
-    facts = work.facts(model, summary) | {"certainty": clustering.certainty, "sentences": told}
-    console.report("\n".join([*lines, work.places()]), facts)
-    work.end()
+    lines = [clustering.certainty, *_fitted(options, model), "", str(summary), "", *told, ""]
+    work.end(lines, work.facts(model, summary) | {"certainty": clustering.certainty, "sentences": told})
 
 
 def _in_words_of_the_command(clustering, work):
@@ -67,22 +61,6 @@ def _in_words_of_the_command(clustering, work):
 
     clustering.title, clustering.certainty = work.table.title, in_options(clustering.certainty)
     clustering.remarks = work.console.remarks
-
-
-def _save(options, clustering):
-    from kfree.cli.output import save_model
-
-    if options.save:
-        save_model(clustering, options.save)
-
-
-def _report(options, console, clustering):
-    from kfree.cli.output import reported
-
-    if options.report:
-        console.begins("page")
-        with reported(options.report):
-            clustering.report(options.report)
 
 
 def _use_places(options):
@@ -119,11 +97,3 @@ def _fitted(options, model):
         return [f"model: {model.model_name_}"]
     penalty = "given" if options.lam else "found for the number asked for" if options.k else "found from the data"
     return [f"penalty of a cluster: lam = {model.lam_:.6g} ({penalty})"]
-
-
-def _draw(options, work, model):
-    if options.plot:
-        from kfree.cli.pictures import draw_clusters
-
-        work.console.begins("picture")
-        draw_clusters(model, work.X, work.feature_names, options.plot)

@@ -14,10 +14,11 @@ def run(options, console):
     import numpy as np
 
     from kfree import DPMeans, datasets, plot
-    from kfree.cli.output import reported, written
+    from kfree.cli.output import reported
+    from kfree.cli.pictures import require_picture, save
     from kfree.report import write_report
 
-    ax = plot.axes()
+    require_picture(options.output, "--output")
     X = datasets.load_archipelago()
     started = time.perf_counter()
     model = DPMeans().fit(X)
@@ -33,10 +34,9 @@ def run(options, console):
     print("cluster  settlements   east  north   radius (km)")
     for j, (east, north) in enumerate(model.cluster_centers_):
         print(f"{j:7d} {size[j]:12d} {east:6.1f} {north:6.1f} {radius[j]:13.1f}")
-    plot.clusters(model, X, ax=ax)
+    ax = plot.clusters(model, X, plot.axes())
     ax.set(xlabel="east (km)", ylabel="north (km)", title=f"{model.n_clusters_} clusters, found without k")
-    with written(options.output) as file:
-        ax.figure.savefig(file, dpi=120)
+    save(options.output, ax)
     with reported(options.report):
         write_report(options.report, model, X, ["east (km)", "north (km)"], title="Settlements of an archipelago")
     print(f"\nThe picture is in {options.output}, and a page to explore in {options.report}")

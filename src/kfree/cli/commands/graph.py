@@ -19,38 +19,38 @@ def add_options(parser):
 
 def run(options, console):
     from kfree import GraphDPMeans
-    from kfree.cli.output import output_of, reported, save_model, write_columns
-    from kfree.cli.tables import files_of, input_table, require_apart
+    from kfree.cli.output import save_model
+    from kfree.cli.pictures import draw, require_few_nodes
+    from kfree.cli.tables import input_table
+    from kfree.cli.work import Outputs
     from kfree.explain import summarize
 
-    output, format_ = output_of(options.input, options.output, options.format)
-    console.output_is_data = output == "-"
-    outputs = {"--output": output, "--save": options.save, "--report": options.report, "--plot": options.plot}
-    require_apart(files_of(options.input), outputs)
+    outputs = Outputs(options, console)
+    console.begins("reading")
     table = input_table(options)
-    title, edges = table.title, links(table, options.columns)
+    edges = links(table, options.columns)
+    if options.plot:
+        require_few_nodes(len({node for link in edges for node in link[:2]}))
+    console.begins("clustering")
     model = GraphDPMeans(lam="auto" if options.lam is None else options.lam, cut=options.cut, random_state=options.seed)
     model.fit(edges)
-    write_columns({"node": model.node_names_, "cluster": model.labels_}, output, format_, options.safe_cells)
-    if options.save:
-        save_model(model, options.save)
-    if options.plot:
-        from kfree.cli.pictures import draw_graph
-
-        draw_graph(model, options.plot)
-    if options.report:
-        from kfree.report import write_report
-
-        with reported(options.report):
-            write_report(options.report, model, title=title)
-    heading = f"{title}: {len(model.labels_)} node(s), {len(edges)} link(s)"
+    outputs.write_columns("nodes", {"node": model.node_names_, "cluster": model.labels_})
+    outputs.attempt("model", options.save, lambda path: save_model(model, path))
+    outputs.attempt("page", options.report, _report, model, table.title)
+    outputs.attempt("picture", options.plot, draw, "graph", model)
+    heading = f"{table.title}: {len(model.labels_)} node(s), {len(edges)} link(s)"
     lines = [heading, f"penalty of a cluster: lam = {model.lam_:.6g}", "", str(summarize(model)), ""]
-    written = {"nodes": output if output != "-" else None, "report": options.report, "picture": options.plot}
-    written |= {"model": options.save}
-    lines += [f"{what}: {path}" for what, path in written.items() if path]
-    facts = {"input": title, "output": output, "n_nodes": len(model.labels_), "n_links": len(edges)}
+    facts = {"input": table.title, "output": outputs.output, "n_nodes": len(model.labels_), "n_links": len(edges)}
     facts |= {"n_clusters": model.n_clusters_, "lam": model.lam_, "cost": model.cost_, "shares": model.shares_}
-    console.report("\n".join(lines), facts)
+    outputs.end(lines, facts)
+
+
+def _report(path, model, title):
+    from kfree.cli.output import reported
+    from kfree.report import write_report
+
+    with reported(path):
+        write_report(path, model, title=title)
 
 
 def links(table, columns):

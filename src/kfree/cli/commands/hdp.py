@@ -22,9 +22,9 @@ def add_options(parser):
 
 def run(options, console):
     from kfree import HardHDP
-    from kfree.cli.work import Work
+    from kfree.cli.work import TableCommand
 
-    work = Work(options, console, group=options.group)
+    work = TableCommand(options, console, group=options.group)
     model = HardHDP(
         lam_local="auto" if options.lam_local is None else options.lam_local,
         lam_global="auto" if options.lam_global is None else options.lam_global,
@@ -32,22 +32,19 @@ def run(options, console):
         random_state=options.seed,
     ).fit(work.X, groups=work.rows.groups(options.group))
     work.write(cluster=model.labels_, local_cluster=model.local_labels_, **work.scores(model))
+    work.finish(model)
     summary = work.summary(model)
-    work.finish(model=lambda: work.save(model), page=lambda: work.report(model))
     used = dict(zip(map(str, model.groups_.tolist()), model.n_local_clusters_.tolist(), strict=True))
     lines = [
-        f"{work.headline()}, {len(used)} group(s)",
-        f"penalties: lam_local = {model.lam_local_:.6g}, lam_global = {model.lam_global_:.6g}",
+        f"{len(used)} group(s); penalties: lam_local = {model.lam_local_:.6g}, lam_global = {model.lam_global_:.6g}",
         "",
         str(summary),
         "",
         *_table(used),
         "",
-        work.places(),
     ]
     facts = {"lam_local": model.lam_local_, "lam_global": model.lam_global_, "clusters_of_groups": used}
-    console.report("\n".join(lines), work.facts(model, summary) | facts)
-    work.end()
+    work.end(lines, work.facts(model, summary) | facts)
 
 
 def _table(used, most=20):

@@ -29,10 +29,9 @@ def levels(text):
 
 def run(options, console):
     from kfree import NestedDPMeans
-    from kfree.cli.output import written
-    from kfree.cli.work import Work
+    from kfree.cli.work import TableCommand
 
-    work = Work(options, console)
+    work = TableCommand(options, console)
     model = NestedDPMeans(
         options.levels,
         metric=options.metric,
@@ -42,16 +41,18 @@ def run(options, console):
     ).fit(work.X)
     coarser = {f"group_{level}": own for level, own in enumerate(model.level_labels_[:-1])}
     work.write(**coarser, cluster=model.labels_)
-    work.save(model)
-    if options.tree:
-        with written(options.tree) as file:
-            file.write(model.tree_.to_newick().encode() + b"\n")
-    if options.report:
-        work.report(model)
-    lines = [work.headline(), _found(model, options.levels), "", str(model.tree_), ""]
+    work.attempt("tree", options.tree, _write_tree, model.tree_)
+    work.finish(model)
     facts = {"input": work.table.title, "output": work.output, "levels": list(model.levels_)}
     facts |= {"evidence": list(model.evidence_), "tree": model.tree_.to_newick()}
-    console.report("\n".join([*lines, work.places()]), facts)
+    work.end([_found(model, options.levels), "", str(model.tree_), ""], facts)
+
+
+def _write_tree(path, tree):
+    from kfree.cli.output import written
+
+    with written(path) as file:
+        file.write(tree.to_newick().encode() + b"\n")
 
 
 def _found(model, given):

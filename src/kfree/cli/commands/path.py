@@ -16,41 +16,27 @@ def add_options(parser):
     parser.add_argument("--metric", choices=["euclidean", "cosine"], default="euclidean")
     shared.add_computing(parser)
     shared.add_columns(parser)
-    shared.add_output(parser, "the steps as a table")
+    shared.add_output(parser, "the steps as a table", by_default="not written")
     parser.add_argument("--plot", metavar="PICTURE.png", help="draw the staircase")
     shared.add_report(parser)
 
 
 def run(options, console):
-    from kfree import lambda_path
-    from kfree.cli.output import output_of, write_columns
-    from kfree.cli.work import Work
+    from kfree import DPMeans, lambda_path
+    from kfree.cli.work import TableCommand
     from kfree.explain.certainty import in_words_of_path
 
-    work = Work(options, console)
-    console.output_is_data = options.output == "-"
-    path = lambda_path(
-        work.X, max_k=options.max_k, metric=options.metric, n_threads=options.threads, random_state=options.seed or 0
-    )
-    steps = {name: getattr(path, name) for name in _COLUMNS}
-    if options.output:
-        write_columns(steps, *output_of(options.input, options.output, options.format), options.safe_cells)
-    if options.plot:
-        from kfree.cli.pictures import draw_path
-
-        draw_path(path, options.plot)
-    best = path.suggest()
+    work = TableCommand(options, console, by_default=False)
+    shared = {"metric": options.metric, "n_threads": options.threads}
+    path = lambda_path(work.X, max_k=options.max_k, random_state=options.seed or 0, **shared)
+    steps, best = {name: getattr(path, name) for name in _COLUMNS}, path.suggest()
     certainty = in_words_of_path(path, best.k).replace("give k.", "use kfree cluster --k.")
-    if options.report:
-        from kfree import DPMeans
-
-        model = DPMeans(lam=best.lam, metric=options.metric, n_threads=options.threads, random_state=options.seed)
-        work.report(model.fit(work.X))
+    work.write_columns("steps", steps)
+    model = DPMeans(lam=best.lam, random_state=options.seed, **shared).fit(work.X) if options.report else None
+    work.finish(model, "staircase", path)
     facts = {"input": work.table.title, "suggested": vars(best), "certainty": certainty}
     facts |= {"steps": {name: list(values) for name, values in steps.items()}}
-    places = {"steps": options.output, "picture": options.plot, "report": options.report}
-    written = [f"{what}: {place}" for what, place in places.items() if place]
-    console.report("\n".join([work.headline(), "", *_table(path, best), certainty, *written]), facts)
+    work.end(["", *_table(path, best), certainty], facts)
 
 
 def _table(path, best, most=12):

@@ -24,14 +24,13 @@ def run(options, console):
 
     from kfree import load
     from kfree.cli.errors import CommandError, UsageError
-    from kfree.cli.output import output_of, with_gaps, write_beside
-    from kfree.cli.tables import files_of, input_table, require_apart
+    from kfree.cli.output import with_gaps, write_beside
+    from kfree.cli.tables import input_table
+    from kfree.cli.work import Outputs
     from kfree.clustering.assigning import assigned
     from kfree.clustering.columns import tell_of_marks
 
-    output, format_ = output_of(options.input, options.output, options.format)
-    console.output_is_data = output == "-"
-    require_apart({"the model": options.model, **files_of(options.input)}, {"--output": output})
+    outputs = Outputs(options, console, inputs={"the model": options.model})
     model, plan, names = _parts(load(options.model))
     if not hasattr(model, "predict"):
         raise CommandError(f"{options.model} holds a {type(model).__name__}, which cannot label further rows.")
@@ -54,14 +53,14 @@ def run(options, console):
     if names:
         columns["cluster_name"] = np.array([names.get(label, "") for label in labels.tolist()], dtype=object)
     columns = {name: with_gaps(values, found.kept) for name, values in columns.items()}
-    console.begins("writing")
-    write_beside(table, columns, output, format_, options.safe_cells)
+    outputs.attempt(
+        "labels", outputs.output, lambda path: write_beside(table, columns, path, outputs.format, options.safe_cells)
+    )
     counts = {int(label): int((labels == label).sum()) for label in sorted(set(labels.tolist()))}
     lines = [f"{table.title}: {len(labels)} row(s) by {options.model}", "", f"{'cluster':>8}  {'rows':>8}"]
     lines += [f"{'new' if label < 0 else label:>8}  {count:8d}" for label, count in counts.items()]
-    lines += ["", f"labels: {output}"] if output != "-" else []
-    facts = {"input": table.title, "model": options.model, "output": output, "rows": counts}
-    console.report("\n".join(lines), facts)
+    facts = {"input": table.title, "model": options.model, "output": outputs.output, "rows": counts}
+    outputs.end([*lines, ""], facts)
 
 
 def _parts(loaded):

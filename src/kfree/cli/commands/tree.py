@@ -26,7 +26,7 @@ def add_options(parser):
 def run(options, console):
     from kfree import AgglomerativeBayes
     from kfree.cli.errors import CommandError, UsageError
-    from kfree.cli.work import Work
+    from kfree.cli.work import TableCommand
 
     if options.scores and options.k is not None:
         raise UsageError(
@@ -35,7 +35,7 @@ def run(options, console):
         )
     if options.model != "gaussian" and options.prepare is None:
         options.prepare = "none"  # these models take counts, or zeros and ones
-    work = Work(options, console)
+    work = TableCommand(options, console)
     if len(work.X) > _MOST_ROWS:
         raise CommandError(
             f"{options.input} has {len(work.X)} rows; a tree compares all pairs of rows and is computed for up to "
@@ -44,19 +44,10 @@ def run(options, console):
     model = AgglomerativeBayes(options.model, n_threads=options.threads, random_state=options.seed).fit(work.X)
     labels = model.labels_ if options.k is None else model.cut(options.k)
     work.write(cluster=labels, **work.scores(model))
-    work.finish(model=lambda: work.save(model), page=lambda: work.report(model))
-    if options.plot:
-        from kfree.cli.pictures import draw_tree
-
-        names = work.rows.names_by(options.names, first=1)
-        draw_tree(model, labels, [str(name) for name in names], options.plot)
     sizes = [int((labels == label).sum()) for label in range(int(labels.max()) + 1)]
-    lines = [
-        work.headline(),
-        f"{len(sizes)} cluster(s), free energy {model.free_energy_path_[-len(sizes)]:.6g} nats",
-    ]
-    lines += ["", f"{'cluster':>8}  {'rows':>8}", *(f"{label:8d}  {size:8d}" for label, size in enumerate(sizes)), ""]
+    names = [str(name) for name in work.rows.names_by(options.names, first=1)]
+    work.finish(model, "dendrogram", model.linkage_, len(sizes), names=names, labels=labels)
+    lines = [f"{len(sizes)} cluster(s), free energy {model.free_energy_path_[-len(sizes)]:.6g} nats", ""]
+    lines += [f"{'cluster':>8}  {'rows':>8}", *(f"{label:8d}  {size:8d}" for label, size in enumerate(sizes)), ""]
     facts = {"input": work.table.title, "output": work.output, "n_clusters": len(sizes), "sizes": sizes}
-    facts |= {"suggested": model.n_clusters_, "free_energy": model.free_energy_path_.tolist()}
-    console.report("\n".join([*lines, work.places()]), facts)
-    work.end()
+    work.end(lines, facts | {"suggested": model.n_clusters_, "free_energy": model.free_energy_path_.tolist()})
