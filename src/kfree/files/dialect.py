@@ -67,6 +67,8 @@ class TextOptions:
     reads_marks: bool = False
 
     def __post_init__(self) -> None:
+        if self.delimiter is not None and (len(self.delimiter.encode()) != 1 or self.delimiter in '"\r\n'):
+            raise ValueError(f"delimiter {self.delimiter!r} is not allowed; give one ASCII character.")
         if self.decimal not in (None, *_MARKS[:2]):
             raise ValueError(f"decimal={self.decimal!r} is not allowed; give '.' or ','.")
         if self.thousands not in (None, *_MARKS) or (self.thousands and self.thousands == self.decimal):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -97,8 +98,6 @@ def described_text(path: str, options: TextOptions) -> tuple[int, TextTable]:
     with _bytes_of(path) as file:
         sample = file.read(_SAMPLE + 1)
     dialect = found_dialect(printable(path), sample, len(sample) <= _SAMPLE, options)
-    if len(dialect.delimiter.encode()) != 1 or dialect.delimiter in '"\r\n':
-        raise ValueError(f"delimiter {dialect.delimiter!r} is not allowed; give one ASCII character.")
     try:
         return _described(path, dialect, path, options)
     except UnicodeDecodeError as error:
@@ -293,15 +292,19 @@ def _utf8_blocks(path: str, encoding: str) -> Iterator[bytes]:
 
 @contextmanager
 def _bytes_of(path: str) -> Generator[IO[bytes], None, None]:
-    """A file, or what gzip packed in it."""
-    with opened(path) as file:
-        is_packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        if is_packed:
-            with gzip.open(file) as unpacked:
-                yield unpacked  # type: ignore[misc]
-        else:
-            yield file
+    with opened(path) as file, unpacked(file) as content:
+        yield content
+
+
+@contextmanager
+def unpacked(file: IO[bytes]) -> Generator[IO[bytes], None, None]:
+    """A file that may be read only once, or what gzip packed in it."""
+    readable: Any = file if hasattr(file, "peek") else io.BufferedReader(file)  # type: ignore[arg-type, type-var]
+    if readable.peek(2)[:2] == b"\x1f\x8b":
+        with gzip.open(readable) as content:
+            yield content  # type: ignore[misc]
+    else:
+        yield readable
 
 
 def _misplaced(path: str, error: UnicodeDecodeError) -> ValueError:

@@ -20,20 +20,19 @@ def add_options(parser):
 def run(options, console):
     from kfree import OnlineDPMeans
     from kfree.cli.errors import CommandError, UsageError
-    from kfree.cli.output import output_of, save_model, written
+    from kfree.cli.output import save_model, written
     from kfree.cli.streams import opened_stream
-    from kfree.cli.tables import files_of, require_apart
-    from kfree.clustering.preparation import Preparation
+    from kfree.cli.work import Outputs
 
-    by_default = "csv" if options.output is None else None
-    output, format_ = output_of(options.input, options.output, options.format or by_default)
-    console.output_is_data = output == "-"
+    if options.output is None:
+        options.format = options.format or "csv"
+    outputs = Outputs(options, console)
+    output, format_ = outputs.output, outputs.format
     if format_ not in ("csv", "jsonl"):
         raise UsageError("a stream is written as csv or jsonl")
     lam = "auto" if options.lam is None else options.lam
     model = OnlineDPMeans(lam=lam, max_clusters=options.max_clusters, half_life=options.half_life)
     row = 0
-    require_apart(files_of(options.input), {"--output": output, "--save": options.save})
     with opened_stream(options, console) as reader, written(output) as file:
         file.write(b"row,cluster\n" if format_ == "csv" else b"")
         for chunk in reader.chunks(options.chunk):
@@ -45,12 +44,10 @@ def run(options, console):
             file.write("".join(line.format(row + i, name) for i, name in enumerate(joined, start=1)).encode())
             file.flush()
             row += len(joined)
-        model.preparation_ = Preparation(reader.columns)
-    if options.save:
-        save_model(model, options.save)
+        model.preparation_ = reader.preparation
+    outputs.attempt("model", options.save, lambda path: save_model(model, path))
     facts = {"n_rows": row, "n_clusters": model.n_clusters_, "lam": model.lam_, "output": output}
     facts |= {"clusters": [{"id": i, "weight": w} for i, w in zip(model.cluster_ids_, model.weights_, strict=True)]}
     events = f", {model.n_events_} event(s)" if model.n_events_ else ""  # a short stream is not reviewed for events
     lines = [f"{row} row(s), {model.n_clusters_} cluster(s), lam = {model.lam_:.6g}{events}"]
-    lines += [f"labels: {output}"] * (output != "-") + [f"model: {options.save}"] * bool(options.save)
-    console.report("\n".join(lines), facts)
+    outputs.end(lines + [f"labels: {output}"] * (output != "-"), facts)
