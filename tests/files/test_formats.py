@@ -4,12 +4,14 @@ import datetime
 import pickle
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 import kfree
 from kfree import open_rows
+from kfree.files.formats import as_numbers
 from kfree.files.table import open_table
 
 ENDINGS = [".npy", ".parquet", ".arrow", ".feather", ".csv", ".csv.gz"]
@@ -42,6 +44,22 @@ def test_rows_are_those_that_were_written(ending, cuts, written):
         assert [chunk.begin for chunk in chunks] == list(range(begin, end, size))
         np.testing.assert_array_equal(np.concatenate([chunk.X for chunk in chunks]), expected[begin:end, [1, 0]])
         np.testing.assert_array_equal(np.concatenate([chunk.weight for chunk in chunks]), expected[begin:end, 2])
+
+
+@pytest.mark.parametrize("ending", [*ENDINGS, ".xlsx"])
+def test_batches_have_at_most_as_many_rows_as_asked_for(ending, written, tmp_path):
+    expected = table(100)
+    if ending == ".xlsx":
+        pytest.importorskip("openpyxl")
+        pd.DataFrame(expected, columns=NAMES).to_excel(tmp_path / "t.xlsx", index=False)
+    folder = tmp_path if ending == ".xlsx" else written(expected, NAMES, ending)
+    found, _ = open_table(str(folder / f"*{ending}"))
+    batches = list(found.batches(names_of(ending)[0], 3, 95, 7))
+    sizes = [len(batch.columns[0]) for batch in batches]
+    assert max(sizes) == 7
+    assert [batch.first_row for batch in batches] == [3 + sum(sizes[:j]) for j in range(len(sizes))]
+    values = np.concatenate([as_numbers(batch.columns[0]) for batch in batches])
+    np.testing.assert_allclose(values, expected[3:95, 1], rtol=1e-15)  # a sheet keeps sixteen digits
 
 
 def test_columns_of_fortran_order_and_narrow_types(tmp_path):

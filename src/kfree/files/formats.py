@@ -2,7 +2,7 @@
 
 Each format has two functions. ``describe(path, options)`` reads the head of a file; for text, which does not state its
 number of rows, it reads the whole file once. ``read(path, text, columns, begin, end, size)`` yields arrays of at most
-about ``size`` rows, one per column: of NumPy for .npy files, of Arrow for others.
+``size`` rows, one per column: of NumPy for .npy files, of Arrow for others. Those of text end where a block of it does.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def _describe_text(path: str, options: TextOptions) -> Description:
 
 
 def _read_text(path: str, text: Any, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
-    return read_text(text, [str(name) for name in columns], begin, end)
+    return read_text(text, [str(name) for name in columns], begin, end, size)
 
 
 def _describe_sheet(path: str, options: TextOptions) -> Description:

@@ -50,7 +50,7 @@ def described_sheet(path: str, options: TextOptions) -> tuple[int, TextTable]:
 def read_sheet(path: str, text: Any, columns: Sequence[Any], begin: int, end: int, size: int) -> Iterator[Any]:
     """Columns of the rows ``begin`` … ``end`` − 1 of the sheet that ``text`` describes."""
     copy = _as_text(path, stamp(path), text.dialect.decimal)
-    return read_text(replace(text, path=copy.path), [str(name) for name in columns], begin, end)
+    return read_text(replace(text, path=copy.path), [str(name) for name in columns], begin, end, size)
 
 
 class _Copy:

@@ -17,8 +17,9 @@ from kfree.files.numbers import is_amount, is_in_thousands, is_mark, is_number, 
 from kfree.files.places import Stamp, arrow, found, is_pipe, stamp
 from kfree.files.text import TextTable, common_type
 
-# Bytes that are read at a time.
+# Bytes that are read at a time; and rows of a column of text.
 BATCH_BYTES = 1 << 24
+_TEXT_ROWS = 1 << 16
 # A column of text is one of numbers with mistakes in it if at most this share are none.
 _MOSTLY = 0.5
 # Up to so many different cells among numbers may be marks of missing values.
@@ -100,7 +101,7 @@ class FileTable:
         return sum(file.n_rows for file in self.files)
 
     def batches(self, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[FileBatch]:
-        """Columns of the rows ``begin`` … ``end`` − 1, at most about ``size`` rows at a time."""
+        """Columns of the rows ``begin`` … ``end`` − 1, at most ``size`` rows at a time."""
         return batches_of(self.files, columns, begin, end, size)
 
     def read(self, columns: Sequence[Column]) -> Any:
@@ -217,7 +218,7 @@ def mistake_in(files: Sequence[RowFile], column: Column, share: float = _MOSTLY)
     dialect = files[0].text.dialect if files[0].text else Dialect()
     other = other_mark(dialect.decimal)
     first, n_bad, n_text, n_seen, distinct, in_thousands = "", 0, 0, 0, dict[str, None](), True
-    for batch in batches_of(files, [column], 0, n_rows, 1):
+    for batch in batches_of(files, [column], 0, n_rows, _TEXT_ROWS):
         cells = batch.columns[0].cast("string").to_pylist()
         bad = [i for i, cell in enumerate(cells) if cell is not None and not _is_fine(cell, dialect)]
         n_bad, n_seen = n_bad + len(bad), n_seen + len(cells) - cells.count(None)
@@ -258,7 +259,7 @@ def date_forms_in(files: Sequence[RowFile], column: Column) -> str:
     n_rows, forms = sum(file.n_rows for file in files), dict[tuple[str, str], str]()
     if any(file.text is None for file in files) or not n_rows:
         return ""
-    for batch in batches_of(files, [column], 0, n_rows, 1):
+    for batch in batches_of(files, [column], 0, n_rows, _TEXT_ROWS):
         for row, cell in enumerate(batch.columns[0].cast("string").to_pylist(), batch.first_row + 1):
             form = None if cell is None else date_form(cell)
             if form is None and cell is not None:

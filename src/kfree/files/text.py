@@ -214,14 +214,15 @@ def _columns_like(pattern: str, is_type: str, table: TextTable, block: bytes, sc
     return [name for name in names if any_match(text.column(name), pattern)]
 
 
-def read_text(table: TextTable, columns: Sequence[str], begin: int, end: int) -> Iterator[Any]:
-    """Columns of the rows ``begin`` … ``end`` − 1, a list of arrays for each block."""
+def read_text(table: TextTable, columns: Sequence[str], begin: int, end: int, size: int) -> Iterator[Any]:
+    """Columns of the rows ``begin`` … ``end`` − 1: lists of arrays of at most ``size`` rows of a block."""
     first = 0
     for block in table.blocks():
         parsed = table.parsed(block, columns)
-        low, high = max(begin - first, 0), min(end - first, parsed.num_rows)
-        if low < high:
-            yield [parsed.column(name).slice(low, high - low).combine_chunks() for name in columns]
+        high = min(end - first, parsed.num_rows)
+        for low in range(max(begin - first, 0), high, size):
+            rows = parsed.slice(low, min(size, high - low))
+            yield [rows.column(name).combine_chunks() for name in columns]
         first += parsed.num_rows
         if first >= end:
             return
