@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kfree.datasets.checks import generator, require_between, require_count
+from kfree.validation.parameters import is_number, random_generator, require, require_count
 
 SHARES = [0.35, 0.3, 0.2, 0.15]
 # One value per segment. Any single column overlaps, so that only several together tell segments apart.
@@ -43,10 +43,9 @@ def make_customers(n_rows: int = 1200, missing: float = 0.05, shuffled: bool = F
     ['age', 'income', 'orders', 'visits', 'plan', 'region']
     """
     require_count("n_rows", n_rows)
-    require_between("missing", missing, 0, 1)
-    if not isinstance(shuffled, bool | np.bool_):
-        raise TypeError(f"shuffled={shuffled!r} must be True or False.")
-    rng = generator(random_state)
+    require(is_number(missing) and 0 <= missing <= 1, "missing", missing, "a share of values from 0 to 1")
+    require(isinstance(shuffled, bool | np.bool_), "shuffled", shuffled, "True or False")
+    rng = random_generator(random_state)
     segment = rng.choice(4, n_rows, p=SHARES)
     table = {
         "age": np.round(rng.normal(np.take(_AGE, segment), _AGE_STD)).clip(18),

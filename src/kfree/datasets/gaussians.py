@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from kfree.datasets.checks import generator, require_between, require_choice, require_count
+from kfree.validation.parameters import is_number, random_generator, require, require_choice, require_count
 
 # Standard deviations are drawn up to this, while centres fill a cube of side 1.
 _LARGEST_STD = 0.2
@@ -79,7 +79,7 @@ def make_two_groups(n_rows: int = 1000, random_state: Any = None) -> tuple[NDArr
 def _round_gaussians(centres, n_rows, random_state, std=1.0):
     """As many rows from each, in random order."""
     require_count("n_rows", n_rows)
-    rng = generator(random_state)
+    rng = random_generator(random_state)
     y = rng.permutation(np.arange(n_rows) % len(centres))
     return centres[y] + std * rng.standard_normal((n_rows, 2)), y
 
@@ -132,10 +132,10 @@ def make_gaussians(
     """
     for name, value in {"n_rows": n_rows, "n_features": n_features, "n_clusters": n_clusters}.items():
         require_count(name, value)
-    require_between("separation", separation, 0, _MOST_SEPARATION)
-    require_between("narrowest", narrowest, 0, 1)
+    for name, value, most in (("separation", separation, _MOST_SEPARATION), ("narrowest", narrowest, 1)):
+        require(is_number(value) and 0 <= value <= most, name, value, f"a number from 0 to {most}")
     require_choice("placement", placement, list(_PLACEMENTS))
-    rng = generator(random_state)
+    rng = random_generator(random_state)
     centres, stds = _PLACEMENTS[placement](n_features, n_clusters, separation, narrowest, rng)
     y = rng.randint(n_clusters, size=n_rows)
     matrices = rng.standard_normal((n_clusters, n_features, n_features)) / np.sqrt(n_features)
