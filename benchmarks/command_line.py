@@ -49,7 +49,7 @@ def compared(case, n_rows, directory):
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         n_bytes = pool.submit(table, path, n_rows).result()
     contestants = {
-        "kfree": [sys.executable, "-m", "kfree.cli", "cluster", str(path), "--no-encode", "--model", "round"],
+        "kfree": [sys.executable, "-m", "kfree", "cluster", str(path), "--no-encode", "--model", "round"],
         "pandas + fit": [sys.executable, "-c", PEER.format(path=str(path))],
     }
     _, imports = measured([sys.executable, "-c", IMPORTS])
@@ -69,7 +69,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         rows = [compared(case, n_rows, directory) for case, n_rows in chosen(CASES.items(), options)]
     row = Row("kfree --help")
-    row.seconds["kfree"] = min(measured([sys.executable, "-m", "kfree.cli", "--help"])[0] for _ in range(5))
+    row.seconds["kfree"] = min(measured([sys.executable, "-m", "kfree", "--help"])[0] for _ in range(5))
     report("command_line", [*rows, row], "pandas", "pyarrow", only=options.only)
 
 

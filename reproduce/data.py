@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from kfree import datasets
-from kfree.datasets import sources
+from kfree.datasets.loading import from_folder, from_sklearn
 from kfree.datasets.table import ROWS
 from reproduce.kurihara_welling.newsgroups import FILE as NEWSGROUPS_FILE
 from reproduce.kurihara_welling.newsgroups import texts_in
@@ -75,7 +75,7 @@ def at_hand(name):
         path = Path(os.environ.get("KFREE_DATA", "")) / NEWSGROUPS_FILE
         return (texts_in(path)[0], str(path)) if path.is_file() else None
     entry = ROWS[name]
-    found = sources.folder(entry) or sources.bundled(entry)
+    found = from_folder(entry) or from_sklearn(entry)
     return None if found is None else (found[0][entry.rows], found[1])
 
 

@@ -208,7 +208,7 @@ def test_quiet_prints_nothing(blobs_csv, capsys):
 
 def test_json_goes_with_data_on_standard_output(blobs_csv):
     with open("data.csv", "rb") as file:
-        command = [sys.executable, "-m", "kfree.cli", "cluster", "-", "--json", "--k", "3"]
+        command = [sys.executable, "-m", "kfree", "cluster", "-", "--json", "--k", "3"]
         done = subprocess.run(command, stdin=file, capture_output=True, check=True)
     lines = done.stdout.decode().splitlines()
     assert lines[0] == "a,b,c,shop,cluster"

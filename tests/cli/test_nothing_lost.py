@@ -252,7 +252,7 @@ def test_a_command_that_fails_ends_without_an_abort(blobs_csv, here, capsys):
     """An Arrow thread that drops a Python file while the interpreter ends aborts it; some of many runs would."""
     outcome(["cluster", "data.csv", "--no-encode", "--lam", "60", "--save", "m.kfree", "--quiet"], capsys)
     (here / "new.csv").write_text("a,b\n" + "1,2\n" * 200_000)
-    command = [sys.executable, "-m", "kfree.cli", "predict", "m.kfree", "new.csv"]
+    command = [sys.executable, "-m", "kfree", "predict", "m.kfree", "new.csv"]
     for _ in range(3):
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 1

@@ -184,7 +184,7 @@ def test_a_picture_without_matplotlib_is_refused_before_anything_is_read(here, c
 
 
 def test_a_reader_that_goes_away_is_no_crash(blobs_csv):
-    command = f"{sys.executable} -m kfree.cli cluster data.csv --lam 60 -o - --quiet | head -c 20"
+    command = f"{sys.executable} -m kfree cluster data.csv --lam 60 -o - --quiet | head -c 20"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stdout.startswith("a,b,c,shop")
     assert "Traceback" not in done.stderr
