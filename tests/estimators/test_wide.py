@@ -1,16 +1,14 @@
 """Few rows of many columns: the search in their span finds what a search in all columns finds."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from common import blobs
 
-from kfree import AgglomerativeBayes, BayesianKMeans, DPMeans, HardHDP
+from kfree import AgglomerativeBayes, DPMeans, HardHDP
 from kfree.core.frame import Frame
 from kfree.core.stats import GaussianStats
-from kfree.estimators import bayesian_k_means, dp_means
+from kfree.estimators import dp_means
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.gaussian import GaussianModel
 from kfree.objectives.mixtures import MIXTURES
@@ -207,63 +205,6 @@ def test_parts_of_columns(rng, monkeypatch):
     whole = coordinates(X, Frame.about(X))
     monkeypatch.setattr(span, "_VALUES_AT_ONCE", 20 * 300)
     np.testing.assert_allclose(sq_gaps(coordinates(X, Frame.about(X))), sq_gaps(whole), rtol=1e-9, atol=1e-9)
-
-
-def lifted_prior(X, mixes):
-    """A prior whose B0 maps the span of the rows into itself, or one that does not."""
-    d = X.shape[1]
-    B0 = 0.5 * np.eye(d)
-    if mixes:
-        B0[0, 1] = B0[1, 0] = 0.2
-    return {"xi0": 0.1, "m0": X.mean(axis=0) + 0.3, "eta0": d + 1.0, "B0": B0}
-
-
-@pytest.mark.parametrize("case", ["data", "given", "given, mixed", "dirichlet-process"])
-def test_gaussians_in_the_span(case, rng, monkeypatch):
-    """The free energy of the fit is that of all columns, and clusters are those of a search there, but for ties."""
-    monkeypatch.setattr(bayesian_k_means, "is_wide", lambda rows: True)
-    X = blobs(rng, 40, 60, 3, spread=3.0)[0]
-    prior = lifted_prior(X, case == "given, mixed") if case.startswith("given") else "data"
-    parameters = {"prior": prior, "mixture": case if case in MIXTURES else "finite"}
-    searched = []
-    search = bayesian_k_means.SEARCHES["auto"]
-    monkeypatch.setitem(
-        bayesian_k_means.SEARCHES, "auto", lambda *given: searched.append(given[0].n_features) or search(*given)
-    )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the covariance of X is singular")
-        here = BayesianKMeans(**parameters).fit(X)
-        monkeypatch.setattr(bayesian_k_means, "is_wide", lambda rows: False)
-        there = BayesianKMeans(**parameters).fit(X)
-    assert searched == [60 if case == "given, mixed" else 41, 60]
-    assert here.n_clusters_ == there.n_clusters_
-    assert here.free_energy_ == pytest.approx(there.free_energy_, rel=1e-9)
-    np.testing.assert_array_equal(np.bincount(here.labels_), np.bincount(there.labels_))
-    # By the covariance of X, 40 rows of 60 columns are equally far apart: clusters of the same sizes cost the same.
-    if case.startswith("given"):
-        assert_same_partition(here.labels_, there.labels_)
-        np.testing.assert_allclose(here.covariances_, there.covariances_, rtol=1e-6, atol=1e-9)
-    np.testing.assert_array_equal(here.predict(X), here.labels_)
-    assert (np.diff(here.free_energy_history_) <= 0).all()
-
-
-def test_formulas_of_gaussians_in_the_span(rng):
-    """Evidence and costs of rows in the span are those in all columns, number by number."""
-    X = rng.normal(size=(8, 20))
-    model = GaussianModel.conjugate(0.1, X.mean(axis=0), 21.0, 0.5 * np.eye(20))
-    basis = np.linalg.qr(X.T)[0]
-    inside, labels = model.within(basis), np.array([0, 0, 0, 1, 1, 1, 1, 1])
-
-    def stats(rows):
-        parts = [rows[labels == c] for c in (0, 1)]
-        scatter = [(part - part.mean(axis=0)).T @ (part - part.mean(axis=0)) for part in parts]
-        return GaussianStats(np.array([3.0, 5.0]), np.array([part.sum(axis=0) for part in parts]), np.array(scatter))
-
-    here, there = stats(X @ basis), stats(X)
-    np.testing.assert_allclose(inside.log_evidence(here), model.log_evidence(there), rtol=1e-10)
-    for rule in ("labelling", "plug_in"):
-        found, expected = getattr(inside, rule)(here), getattr(model, rule)(there)
-        np.testing.assert_allclose(found.costs(X @ basis), expected.costs(X), rtol=1e-9)
 
 
 def test_a_cost_that_overflows_in_all_columns_only_is_refused():

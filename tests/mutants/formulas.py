@@ -45,6 +45,12 @@ OBJECTIVES = {
         "search/test_free_energy.py",
         "corrected_formula",
     ),
+    "the prior's mean counts as one row": Mutant(
+        "np.append(weight[own], self.prior.xi0)",
+        "np.append(weight[own], 1.0)",
+        "search/test_gaussian_by_gram.py",
+        "formulas and near",
+    ),
     "links may fall from a node to itself": Mutant(
         "totals(labels, out) ** 2 - totals(labels, out**2)",
         "totals(labels, out) ** 2",

@@ -35,7 +35,7 @@ from kfree.objectives.mixtures import MIXTURES
 from kfree.search.evidence.bayesian import bayesian_k_means
 from kfree.search.evidence.hard_labels import relabelled
 from kfree.search.evidence.published import published_search
-from kfree.search.span import ended, is_wide
+from kfree.search.span import ended
 from kfree.validation.frames import require_names
 from kfree.validation.parameters import (
     WATCHING,
@@ -303,17 +303,16 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         return self._model_.drawn(labels.astype(np.int32), rng, n_events), labels
 
     def _searched(self, data, engine, objective, monitor):
-        """Where a search ends: in the span of few rows that have many columns, then updated in all columns."""
-        narrow = is_wide(data.rows) and self.algorithm != "kd-tree"
-        spanned = data.in_span(objective.model, self.engine, self.n_threads) if narrow else None
-        where = (engine, objective) if spanned is None else (spanned[0], replace(objective, model=spanned[1]))
+        """Where a search ends: by inner products of few rows that have many columns, then updated in the columns."""
+        by_gram = data.by_gram(objective.model) if self.algorithm != "kd-tree" else None
+        where = (engine, objective) if by_gram is None else (by_gram[0], replace(objective, model=by_gram[1]))
         monitor.begins()
         descent = SEARCHES[self.search](*where, whole(self.max_iter), whole(self.max_clusters), monitor)
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
-        if spanned is not None:
-            descent.state = relabelled(descent.state, spanned[0], engine, objective)
+        if by_gram is not None:
+            descent.state = relabelled(descent.state, by_gram[0], engine, objective)
             descent.cost_history = ended(descent.cost_history, descent.state.cost)
-            engine.n_evaluations += spanned[0].n_evaluations
+            engine.n_evaluations += by_gram[0].n_evaluations
         return descent
 
     def _found(self, data, engine, objective, descent):

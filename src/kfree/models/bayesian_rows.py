@@ -15,9 +15,11 @@ from kfree.core.stats import Floats, Labels, Mask
 from kfree.core.warning import warn
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
+from kfree.engines.cost_rules.numbered import NumberedRows
 from kfree.native.implementations import implementation
 from kfree.objectives.bernoulli import BernoulliModel
 from kfree.objectives.gaussian import GaussianModel
+from kfree.objectives.gaussian_by_gram import GramModel, is_faster_by_gram
 from kfree.objectives.multinomial import MultinomialModel, log_orders
 from kfree.objectives.priors import DATA_PHI0, informed_by_data, over_box
 from kfree.validation.counts import validated_binary, validated_counts
@@ -122,14 +124,13 @@ class GaussianData(BayesianRows):
     def open(self, engine: str, algorithm: str, n_threads: int | None) -> GaussianRows:
         return GaussianRows(implementation(engine, "quadratic"), self.rows, algorithm, n_threads, self.weight)
 
-    def in_span(self, model: Any, engine: str, n_threads: int | None) -> tuple[GaussianRows, Any] | None:
-        """An engine for coordinates in the span of the rows and m0, and the model for these; None if B0 mixes it."""
-        basis = np.linalg.qr(np.vstack([self.rows, model.m0]).T)[0]
-        spanned = model.within(basis)
-        if spanned is None:
+    def by_gram(self, model: Any) -> tuple[NumberedRows, GramModel] | None:
+        """The rows by numbers and the model by inner products, where a search takes less time with these."""
+        if not is_faster_by_gram(*self.rows.shape):
             return None
-        coordinates = np.ascontiguousarray(self.rows @ basis)
-        return GaussianRows(implementation(engine, "quadratic"), coordinates, "brute", n_threads, self.weight), spanned
+        rows = NumberedRows(self.rows, self.weight)
+        gram = GramModel.of(model, self.rows, rows.weights())
+        return None if gram is None else (rows, gram)
 
     def prior_of(self, model: Any, phi0: float) -> dict[str, Any]:
         """Hyper-parameters by name, in the coordinates of the user."""
@@ -170,8 +171,8 @@ class MultinomialData(BayesianRows):
         strength = _positive(self.parameter, given.get(self.parameter, 1.0 if uninformative else 0.1))
         return self._model(strength, self.rows.shape[1]), _positive("phi0", given.get("phi0", 1.0))
 
-    def in_span(self, model: Any, engine: str, n_threads: int | None) -> None:
-        """Counts are no coordinates."""
+    def by_gram(self, model: Any) -> None:
+        """Counts are sums already."""
 
     def open(self, engine: str, algorithm: str, n_threads: int | None) -> CountRows:
         require(algorithm != "kd-tree", "algorithm", algorithm, "'auto' or 'brute' unless model='gaussian'")

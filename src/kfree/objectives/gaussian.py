@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 from scipy.special import gammaln, psi
 
-from kfree.core.fields import Count, NotNegative, Number, PerCoordinate
+from kfree.core.fields import NotNegative, Number, PerCoordinate
 from kfree.core.marks import FINITE, Shape
 from kfree.core.rules import QuadraticRule
 from kfree.core.stats import Floats, GaussianStats, Labels
 
 # A scatter matrix, scaled to a unit diagonal, with a smaller eigenvalue than this counts as singular.
 _SINGULAR = 1e-12
-# B0 mixes a space with the rest if it takes points out of it by more than this share of its largest entry.
-_MIXED = 1e-12
 # From so many columns on, matrices are inverted one by one: below, that takes longer than all at once.
 _LARGE = 128
+# What a row at the centre of each cluster costs, from ξ, η and ½·log det B of the clusters.
+AtCentre: TypeAlias = Callable[[Floats, Floats, Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +38,7 @@ class Posterior:
 class GaussianModel:
     """x ~ N(μ, precision Ω), μ ~ N(m0, precision ξ0·Ω), Ω ~ Wishart(η0, inverse scale B0)   (Eq. 15).
 
-    ``log_prior`` is the normaliser of the prior. Use :meth:`conjugate` or :meth:`uninformative`. Formulas that rank
-    clusterings also hold for rows in a subspace, see :meth:`within`: of the D columns, ``n_outside`` are then left out,
-    and B has the determinant exp(``log_det_outside``) there, whatever the rows.
+    ``log_prior`` is the normaliser of the prior. Use :meth:`conjugate` or :meth:`uninformative`.
     """
 
     xi0: NotNegative
@@ -47,14 +46,12 @@ class GaussianModel:
     eta0: Number
     B0: Annotated[Floats, Shape("d", "d"), FINITE]
     log_prior: Number
-    n_outside: Count = 0
-    log_det_outside: Number = 0.0
 
     @classmethod
     def conjugate(cls, xi0: float, m0: Floats, eta0: float, B0: Floats) -> GaussianModel:
         """The proper prior of Eq. 15: ξ0 > 0, η0 > D − 1, B0 positive definite."""
         xi, eta = np.array([xi0]), np.array([eta0])
-        return cls(xi0, m0, eta0, B0, float(_log_normaliser(xi, eta, _log_det(B0[None]), len(m0))[0]))
+        return cls(xi0, m0, eta0, B0, float(log_normaliser(xi, eta, _log_det(B0[None]), len(m0))[0]))
 
     @classmethod
     def uninformative(cls, ranges: Floats) -> GaussianModel:
@@ -66,24 +63,9 @@ class GaussianModel:
         improper = np.zeros(n_features), -1.0, np.zeros((n_features, n_features))
         return cls(0.0, *improper, log_prior=-float(np.log(ranges).sum()))
 
-    def within(self, basis: Floats) -> GaussianModel | None:
-        """The same model for coordinates in an orthonormal ``basis`` (D, r) of a space that holds all rows and m0.
-
-        None where B0 mixes that space with the rest.
-        """
-        image = self.B0 @ basis
-        B0 = basis.T @ image
-        if np.abs(image - basis @ B0).max() > _MIXED * np.abs(self.B0).max():
-            return None
-        outside = _log_det(self.B0[None])[0] - _log_det(B0[None])[0]
-        return replace(
-            self, m0=self.m0 @ basis, B0=B0, n_outside=basis.shape[0] - basis.shape[1], log_det_outside=float(outside)
-        )
-
     @property
     def n_features(self) -> int:
-        """D, columns outside of the space of the coordinates included."""
-        return len(self.m0) + self.n_outside
+        return len(self.m0)
 
     @property
     def is_proper(self) -> bool:
@@ -112,25 +94,34 @@ class GaussianModel:
         allowed = (stats.n == 0) | self._allows(post)
         eta = np.where(allowed & (stats.n > 0), post.eta, float(n_features))
         B = np.where((allowed & (stats.n > 0))[..., None, None], post.B, np.eye(len(self.m0)))
-        log_det = _log_det(B) + self.log_det_outside
-        log_post = _log_normaliser(np.maximum(post.xi, 1e-300), eta, log_det, n_features)
+        log_det = _log_det(B)
+        log_post = log_normaliser(np.maximum(post.xi, 1e-300), eta, log_det, n_features)
         return np.where(stats.n == 0, 0.0, np.where(allowed, self.log_prior - log_post, -np.inf))
 
     def labelling(self, stats: GaussianStats) -> QuadraticRule:
         """−E log N(x | μ, Ω) under the posterior, without D/2·log π   (Eq. 20, 24; corrected Eq. 34)."""
-        post = self.posterior(stats)
-        half_log_det, factor = _factor(post)
-        places = np.arange(1, self.n_features + 1)
-        spread = psi((post.eta[:, None] + 1 - places) / 2).sum(axis=1) / 2
-        at_centre = half_log_det + self.log_det_outside / 2 + self.n_features / (2 * post.xi) - spread
-        return QuadraticRule(post.m, factor, at_centre)
+        return self._rule(stats, self.expected_at_centre)
 
     def plug_in(self, stats: GaussianStats) -> QuadraticRule:
         """−log N(x | m, precision ηB⁻¹): the posterior means of the parameters in place of them (Eq. 49)."""
+        return self._rule(stats, self.plug_in_at_centre)
+
+    def expected_at_centre(self, xi: Floats, eta: Floats, half_log_det: Floats) -> Floats:
+        """What a row at the centre costs under :meth:`labelling`, given ½·log det B."""
+        places = np.arange(1, self.n_features + 1)
+        spread = psi((eta[:, None] + 1 - places) / 2).sum(axis=1) / 2
+        at_centre: Floats = half_log_det + self.n_features / (2 * xi) - spread
+        return at_centre
+
+    def plug_in_at_centre(self, xi: Floats, eta: Floats, half_log_det: Floats) -> Floats:
+        """The same under :meth:`plug_in`."""
+        at_centre: Floats = half_log_det + self.n_features / 2 * np.log(2 * math.pi / eta)
+        return at_centre
+
+    def _rule(self, stats: GaussianStats, at_centre: AtCentre) -> QuadraticRule:
         post = self.posterior(stats)
         half_log_det, factor = _factor(post)
-        at_centre = half_log_det + self.log_det_outside / 2 + self.n_features / 2 * np.log(2 * math.pi / post.eta)
-        return QuadraticRule(post.m, factor, at_centre)
+        return QuadraticRule(post.m, factor, at_centre(post.xi, post.eta, half_log_det))
 
     def covariances(self, stats: GaussianStats) -> Floats:
         """The inverse of each cluster's mean precision: B/η."""
@@ -177,7 +168,7 @@ class GaussianModel:
 def _factor(post: Posterior) -> tuple[Floats, Floats]:
     """½·log det B, and the lower triangular matrix F with ‖F(x − m)‖² = η/2·(x − m)ᵀB⁻¹(x − m)."""
     lower = lower_factors(post.B)
-    return _half_log_det(lower), _inverses(lower) * np.sqrt(post.eta / 2)[:, None, None]
+    return half_log_dets(lower), _inverses(lower) * np.sqrt(post.eta / 2)[:, None, None]
 
 
 def _inverses(lower: Floats) -> Floats:
@@ -187,7 +178,7 @@ def _inverses(lower: Floats) -> Floats:
     return np.stack([dtrtri(matrix.T, lower=0)[0].T for matrix in lower])
 
 
-def _log_normaliser(xi: Floats, eta: Floats, log_det_B: Floats, n_features: int) -> Floats:
+def log_normaliser(xi: Floats, eta: Floats, log_det_B: Floats, n_features: int) -> Floats:
     """Dη/2·log π + D/2·log ξ + η/2·log det B − log Γ_D(η/2): its rise from prior to posterior is −log evidence."""
     places = np.arange(1, n_features + 1)
     log_gamma = n_features * (n_features - 1) / 4 * math.log(math.pi)
@@ -197,10 +188,10 @@ def _log_normaliser(xi: Floats, eta: Floats, log_det_B: Floats, n_features: int)
 
 
 def _log_det(matrices: Floats) -> Floats:
-    return 2 * _half_log_det(lower_factors(matrices))
+    return 2 * half_log_dets(lower_factors(matrices))
 
 
-def _half_log_det(lower: Floats) -> Floats:
+def half_log_dets(lower: Floats) -> Floats:
     half_log_det: Floats = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
     return half_log_det
 
