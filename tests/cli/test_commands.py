@@ -369,12 +369,22 @@ def test_places_are_clustered_on_the_globe(here, capsys):
     assert status == 0
     assert [row["cluster"] for row in rows_of("again.csv")] == found
     for wrong, said in (
-        (["--geo", "lat"], "--geo takes two columns"),
-        (["--geo", "lat,lon", "--standardize"], "leave --standardize out"),
+        (["--geo", "lat"], "--geo lat is not allowed; give two columns, latitude and longitude"),
+        (
+            ["--geo", "lat,lon", "--standardize"],
+            "--standardize is not allowed; give none with --geo",
+        ),
+        (["--geo", "lat,lon", "--columns", "other"], "--columns other is not allowed; give none with --geo"),
+        (["--geo", "lat,lon", "--weights", "lat=2"], "--weights: {'lat': 2.0} is not allowed; give none with --geo"),
+        (["--geo", "lat,lon", "--metric", "cosine"], "--metric cosine is not allowed; give none with --geo"),
+        (["--k", "2", "--lam", "3"], "--k and --lam both set the number of clusters; give one of them"),
+        (["--no-encode", "--missing", "nearest"], "--missing nearest needs --encode; give that, or another --missing"),
+        (["--no-encode", "--fold-levels"], "--categories and --fold-levels need --encode; give that, or leave them"),
+        (["--thousands", "x"], "--thousands 'x' is not allowed; give one of"),
         (["--geo", "lon,lat"], "Give 'lat' first"),
     ):
         status, _, err = outcome(["cluster", "places.csv", *wrong], capsys)
-        assert status != 0
+        assert status == 2
         assert said in err
 
 

@@ -109,7 +109,7 @@ def test_a_delimiter_that_no_file_has_is_refused(here, capsys):
     (here / "s.csv").write_text("a§b\n1§2\n")
     for command in ("stream", "cluster"):
         status, _, err = outcome([command, "s.csv", "--delimiter", "§"], capsys)
-        assert (status, "delimiter '§' is not allowed; give one ASCII character" in err) == (1, True)
+        assert (status, "delimiter '§' is not allowed; give one ASCII character" in err) == (2, True)
 
 
 def test_a_reader_that_goes_away_is_no_damaged_file(here):

@@ -31,6 +31,13 @@ _ERRORS = {
     "missing='nearest' (with prepare='encode')": "--missing nearest (with --encode)",
     "prepare='encode' and categories=": "--encode categories=",
     "prepare='encode'": "--encode",
+    "prepare='standardize'": "--standardize",
+    "prepare='none'": "--no-encode",
+    "metric='cosine'": "--metric cosine",
+    "none with geo, which": "none with --geo, which",
+    "categories and fold need": "--categories and --fold-levels need",
+    "give that, or another missing": "give that, or another --missing",
+    "k and lam both set": "--k and --lam both set",
     "drop=[…]": "--drop",
     "columns=[…]": "--columns",
     " of columns holds": " of --columns holds",
@@ -48,7 +55,8 @@ _LEFT_OUT_BY = re.compile(r"(?:(?<=')|(?<=more)) by (drop|id|weight|group)\b")
 _LEVELS = re.compile(r"\blevels=\(([\d, ]+)\)")
 _GEO = re.compile(r"\bgeo=\('([^']*)', '([^']*)'\)")
 _VALUES = re.compile(r"\b(missing|unseen)='(\w+)'")
-_LISTS = re.compile(r"\b(drop|categories|na)=(\[(?:'(?:[^'\\]|\\.)*'(?:, )?|\"(?:[^\"\\]|\\.)*\"(?:, )?)+\])")
+_QUOTED = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+_LISTS = re.compile(rf"\b(drop|categories|columns|geo|na)=(\[(?:{_QUOTED}(?:, )?)+\])")
 _MARKS = re.compile(r"\b(thousands|decimal)=('[^']*')")
 _HEADER = re.compile(r"\bheader=(True|False)")
 _MAX_K = re.compile(r"kfree\.lambda_path\(X, max_k=(\d+)\)(\.suggest\(\)\.lam)?")

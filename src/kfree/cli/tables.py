@@ -6,7 +6,7 @@ import sys
 import tempfile
 from contextlib import contextmanager, nullcontext
 
-from kfree.cli.errors import UsageError
+from kfree.cli.errors import UsageError, parameters_of_the_command
 from kfree.clustering.tables import FilesTable
 from kfree.core.printing import printable
 from kfree.files.dialect import TextOptions
@@ -25,9 +25,10 @@ def input_table(options, plan=None):
 def text_options(options):
     """What was said about how text is read."""
     header = None if options.header is None else options.header == "yes"
-    return TextOptions(
-        options.encoding, options.delimiter, header, options.decimal, options.thousands, tuple(options.na)
-    )
+    with parameters_of_the_command():
+        return TextOptions(
+            options.encoding, options.delimiter, header, options.decimal, options.thousands, tuple(options.na)
+        )
 
 
 @contextmanager

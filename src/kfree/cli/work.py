@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, replace
 
-from kfree.cli.errors import CommandError, UsageError
+from kfree.cli.errors import CommandError, UsageError, parameters_of_the_command
 from kfree.cli.output import output_of, reported, save_model, scores_of, with_gaps, write_beside, write_columns
 from kfree.cli.pictures import draw, require_picture
 from kfree.cli.tables import files_of, input_table, require_apart
@@ -177,30 +177,21 @@ def _table_of(options, by_default):
     return None, None
 
 
-def _require_compatible(options, prepare):
-    if prepare == "encode":
-        return
-    if options.missing == "nearest":
-        raise UsageError("--missing nearest needs columns that are encoded; use --encode, or another --missing")
-    if options.categories or options.fold_levels:
-        raise UsageError("--categories and --fold-levels need columns that are encoded; use --encode")
-
-
 def _column_options(options, table, group):
     """What the command line says about columns, as parameters of :func:`kfree.cluster`."""
     parameters = ("group", "names", "weight", "id")
     named = {parameter: getattr(options, parameter, None) for parameter in parameters}
     prepare = prepare_of(options.prepare, table, getattr(options, "metric", "euclidean"))
-    _require_compatible(options, prepare)
-    return ColumnOptions(
-        prepare=prepare,
-        columns=options.columns,
-        drop=options.drop,
-        others={parameter: name for parameter, name in named.items() if name is not None},
-        group=group,
-        categories=options.categories,
-        weights=options.weights,
-        fold=options.fold_levels,
-        missing=options.missing,
-        are_places=getattr(options, "geo", None) is not None,
-    )
+    with parameters_of_the_command():
+        return ColumnOptions(
+            prepare=prepare,
+            columns=options.columns,
+            drop=options.drop,
+            others={parameter: name for parameter, name in named.items() if name is not None},
+            group=group,
+            categories=options.categories,
+            weights=options.weights,
+            fold=options.fold_levels,
+            missing=options.missing,
+            are_places=getattr(options, "geo", None) is not None,
+        )

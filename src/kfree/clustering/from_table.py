@@ -113,7 +113,7 @@ def cluster(
     require(weight is None or sample_weight is None, "sample_weight", "…", "None where weight names a column")
     require_choice("metric", metric, ["euclidean", "cosine"])
     if geo is not None:
-        columns, prepare, metric = _places(geo, columns, prepare, metric, weights)
+        columns, prepare, metric = as_places(geo, columns, prepare, metric, weights)
     fitting = FitOptions(model, k, lam, metric, memory, n_threads, random_state)
     others = {parameter: name for parameter, name in (("id", id), ("weight", weight)) if name is not None}
     for parameter, name in others.items():
@@ -168,7 +168,7 @@ def _rows_of_array(table: Any, named: list[str], prepare: str | None, missing: s
     return TableRows.of_array(X)
 
 
-def _places(
+def as_places(
     geo: Sequence[str], columns: Any, prepare: str | None, metric: str, weights: Any
 ) -> tuple[list[str], str, str]:
     """Two columns of degrees are all that is clustered; weights would move them on the globe."""

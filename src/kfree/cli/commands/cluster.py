@@ -35,15 +35,18 @@ def add_options(parser):
 
 
 def run(options, console):
+    from kfree.cli.errors import parameters_of_the_command
     from kfree.cli.work import TableCommand
     from kfree.clustering.fitting import FitOptions, clustered
+    from kfree.clustering.from_table import as_places
 
-    _require_consistent(options)
-    if options.geo is not None:
-        _use_places(options)
+    with parameters_of_the_command():
+        if options.geo is not None:
+            given = (options.columns, options.prepare, options.metric, options.weights)
+            options.columns, options.prepare, options.metric = as_places(options.geo, *given)
+        given = (options.model, options.k, options.lam, options.metric, options.memory, options.threads)
+        fitting = FitOptions(*given, random_state=options.seed or 0)
     work = TableCommand(options, console)
-    given = (options.model, options.k, options.lam, options.metric, options.memory, options.threads)
-    fitting = FitOptions(*given, random_state=options.seed or 0)
     weights = work.rows.weights(work.weight)
     clustering = clustered(work.rows, fitting, weights, console.say, id=work.id, first_row=1)
     _in_words_of_the_command(clustering, work)
@@ -61,34 +64,6 @@ def _in_words_of_the_command(clustering, work):
 
     clustering.title, clustering.certainty = work.table.title, in_options(clustering.certainty)
     clustering.remarks = work.console.remarks
-
-
-def _use_places(options):
-    """Two columns of degrees are all that is clustered."""
-    from kfree.cli.errors import UsageError
-    from kfree.core.sphere import require_latitude_first
-
-    if len(options.geo) != 2:
-        raise UsageError(f"--geo takes two columns, latitude and longitude, such as lat,lon; {len(options.geo)} given")
-    require_latitude_first(options.geo)
-    others = {
-        "--columns": options.columns,
-        f"--{'no-encode' if options.prepare == 'none' else options.prepare}": options.prepare,
-        "--weights": options.weights,
-        "--metric cosine": options.metric != "euclidean",
-    }
-    given = [name for name, value in others.items() if value]
-    if given:
-        raise UsageError(f"--geo uses its two columns as they are; leave {' and '.join(given)} out")
-    options.columns, options.prepare, options.metric = options.geo, "none", "haversine"
-
-
-def _require_consistent(options):
-    """Raise if two options ask for different things."""
-    from kfree.cli.errors import UsageError
-
-    if options.lam is not None and options.k is not None:
-        raise UsageError("--lam and --k both set the number of clusters; give one of them")
 
 
 def _fitted(options, model):
