@@ -16,7 +16,7 @@ from kfree.engines.drawing import Region
 from kfree.engines.files.engine import open_stream, streamed
 from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.local.rows import LocalRows
-from kfree.engines.questions import Nearest
+from kfree.engines.questions import DeferredLabels, SumsOf
 from kfree.engines.registry import open_engine
 from kfree.native import _core
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
@@ -58,7 +58,7 @@ def test_a_range_of_rows_has_the_sums_of_the_cpu():
         span = first * _core.BLOCK, n_rows * _core.BLOCK if n_rows == 10 else first * _core.BLOCK + len(X)
         ranges = uploaded(X, weight, frame, span), LocalRows("native", X, weight, frame, span=span)
         sites = Sites.of(ranges[1].rows(rows))
-        ours, theirs = (one.ask(Nearest(sites)) for one in ranges)
+        ours, theirs = (one.ask(SumsOf(DeferredLabels.of(sites))) for one in ranges)
         assert list(ours.nodes) == list(theirs.nodes)
         for name in ("n", "sum", "sse"):
             np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))

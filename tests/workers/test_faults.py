@@ -81,10 +81,10 @@ def place_of(cluster, orders):
 
 
 TROUBLES = {
-    "a worker dies in each phase": {phase: ["die"] for phase in ("look", "nearest", "far-rows", "restate")},
-    "all workers die": {"nearest": ["die", "die"]},
-    "out of memory": {"nearest": ["fill"]},
-    "a slow worker": {"nearest": ["wait"]},
+    "a worker dies in each phase": {phase: ["die"] for phase in ("look", "sums", "far-rows", "fingerprints")},
+    "all workers die": {"sums": ["die", "die"]},
+    "out of memory": {"sums": ["fill"]},
+    "a slow worker": {"sums": ["wait"]},
 }
 
 
@@ -99,7 +99,7 @@ def test_workers_in_trouble_change_no_bit(trouble, client, orders, expected):
 def test_a_retired_worker_changes_no_bit(orders, expected):
     class Retiring(Cluster):
         def submit(self, function, *args, key, worker=None, after=None):
-            if key[0].startswith("kfree-restate") and key[1] == 1:
+            if key[0].startswith("kfree-sums") and key[1] == 1 and not retired:
                 retired.append(next(iter(self.workers())))
                 self.client.retire_workers(retired)
             return super().submit(function, *args, key=key, worker=worker, after=after)
@@ -126,7 +126,7 @@ def test_a_task_that_kills_every_worker_is_an_error_with_advice(client, orders, 
     processes.scheduler.allowed_failures = 0
     try:
         with pytest.raises(ClusterError, match="several workers died .* give memory= a smaller value"):
-            searched(place_of(Ordering(client, orders, {"nearest": ["die"]}), orders))
+            searched(place_of(Ordering(client, orders, {"sums": ["die"]}), orders))
     finally:
         processes.scheduler.allowed_failures = 3
 

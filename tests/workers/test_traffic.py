@@ -43,10 +43,10 @@ def test_a_pass_moves_at_most_three_times_the_centres(engine):
     swept = engine.sweep(sites, 1e4, None, 20)
     assert len(swept.centres) > K
     passes = engine.cluster.traffic[begun:]
-    assert [one.name for one in passes] == ["nearest", "births", "sweep", "births", "restate"]
+    assert [one.name for one in passes] == ["sums", "births", "sums", "births", "sums"]
     assert len(passes[0].returned) == 2  # both workers
-    nearest, found, unborn, newborn, restated = (one.n_bytes for one in passes)
-    for n_bytes, k in ((nearest, K), (found + unborn, K), (newborn, K), (restated, len(swept.centres))):
+    nearest, found, unborn, newborn, after = (one.n_bytes for one in passes)
+    for n_bytes, k in ((nearest, K), (found + unborn, K), (newborn, K), (after, len(swept.centres))):
         assert 8 * k * D <= n_bytes <= 3 * 8 * k * (D + 3)
 
 

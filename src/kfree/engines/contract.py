@@ -32,10 +32,10 @@ from kfree.engines.questions import (
     FingerprintsOf,
     FirstRow,
     LabelsOf,
-    Nearest,
     Question,
     Scan,
     Scanned,
+    SumsOf,
     Sweep,
 )
 
@@ -144,7 +144,8 @@ class Rows(ABC):
         Results of earlier passes may be cached to compute less; sites with the same uid are the same site, wherever
         they have moved.
         """
-        return self._pass(self.ask(Nearest(sites)).total(), DeferredLabels.of(sites))
+        labels = DeferredLabels.of(sites)
+        return self._pass(self.ask(SumsOf(labels)).total(), labels)
 
     def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Pass, MemoryRows | None, bool]:
         """``nearest``, the rows of a region in the order of their numbers (None without any), and if these are all."""

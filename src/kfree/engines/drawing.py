@@ -104,7 +104,7 @@ class NearestAndRegion:
 
 @dataclass(frozen=True)
 class Drawing(Question[NearestAndRegion]):
-    """``Nearest``, and copies of the rows of a region."""
+    """Sums of the clusters when every row goes to its nearest site, and copies of the rows of a region."""
 
     name, is_search = "nearest-drawing", True
     sites: Sites

@@ -189,20 +189,6 @@ class Scan(Question[Scanned]):
 
 
 @dataclass(frozen=True)
-class Nearest(Question[Sums]):
-    """Sums of the clusters after every row has gone to its nearest site, the oldest one on ties."""
-
-    name, is_search = "nearest", True
-    sites: Sites
-
-    def answer(self, rows: RowPasses) -> Sums:
-        return rows.assign(self.sites, np.inf)[2]
-
-    def join(self, answers: Iterable[Sums]) -> Sums:
-        return merged(answers)
-
-
-@dataclass(frozen=True)
 class Born:
     """Clusters that a sweep opened: ``points`` (b, d), the rows ``at`` which they were born, how many found no room.
 
@@ -269,7 +255,7 @@ class DeferredLabels:
 
     @classmethod
     def of(cls, sites: Sites) -> DeferredLabels:
-        """Every row goes to its nearest site."""
+        """Every row goes to its nearest site, the oldest one on ties."""
         centres = np.array(sites.centres)
         return cls(centres, np.empty((0, centres.shape[1])), np.empty(0, dtype=np.int64))
 
@@ -277,23 +263,23 @@ class DeferredLabels:
     def n_clusters(self) -> int:
         return len(self.centres) + len(self.newborn)
 
-    def computed(self, rows: RowPasses) -> tuple[Array, Array]:
-        """Labels and squared distances of a range of rows."""
+    def computed(self, rows: RowPasses) -> tuple[Array, Array, Sums]:
+        """Labels, squared distances and sums of a range of rows."""
         before = int(np.searchsorted(self.born_at, rows.begin))
         within = int(np.searchsorted(self.born_at, rows.begin + rows.n_rows)) - before
         known = Sites.of(np.vstack([self.centres, self.newborn[:before]]))
-        return swept(rows, known, self.lam, None, room=within)[:2]
+        return swept(rows, known, self.lam, None, room=within)[:3]
 
 
 @dataclass(frozen=True)
-class Restate(Question[Sums]):
+class SumsOf(Question[Sums]):
     """Sums of the clusters that rows are in."""
 
-    name, is_search = "restate", True
+    name, is_search = "sums", True
     labels: DeferredLabels
 
     def answer(self, rows: RowPasses) -> Sums:
-        return rows.sums_of(*self.labels.computed(rows), self.labels.n_clusters)
+        return self.labels.computed(rows)[2]
 
     def join(self, answers: Iterable[Sums]) -> Sums:
         return merged(answers)
@@ -336,7 +322,7 @@ class Distances(Question[Floats]):
     centres: Floats
 
     def answer(self, rows: RowPasses) -> Floats:
-        labels, _ = self.labels.computed(rows)
+        labels = self.labels.computed(rows)[0]
         return rows.arrays.to_numpy(rows.distances_to_own(rows.arrays.arange(rows.n_rows), labels, self.centres))
 
     def join(self, answers: Iterable[Floats]) -> Floats:

@@ -19,7 +19,7 @@ from kfree.engines.files.engine import StreamedRows
 from kfree.engines.files.repeats import Digests, Repeats
 from kfree.engines.files.source import Reading, RowSource
 from kfree.engines.local.rows import LocalRows
-from kfree.engines.questions import Born, Copies, DeferredLabels, Nearest, Question, Restate, Scan, Scanned, Sweep
+from kfree.engines.questions import Born, Copies, DeferredLabels, Question, Scan, Scanned, SumsOf, Sweep
 
 # A worker may run so many tasks of a pass at the same time, if it has the threads.
 TASKS_AT_ONCE = 2
@@ -150,9 +150,9 @@ class DaskRows(Rows):
         if len(born.at):
             self.n_distances += last.n_distances
             labels = DeferredLabels(np.array(sweep.sites.centres), born.points, born.at, sweep.lam)
-            return replace(born, sums=self._asked(Restate(labels)))
+            return replace(born, sums=self._asked(SumsOf(labels)))
         sums = [self.cluster.submit(_sums, one, key=(f"kfree-sums-{key}", number)) for number, one in enumerate(far)]
-        return replace(born, sums=self._joined(Nearest(sweep.sites), "sweep", sums))
+        return replace(born, sums=self._joined(SumsOf(DeferredLabels.of(sweep.sites)), "sums", sums))
 
 
 class FilesOnWorkers(Workers):
