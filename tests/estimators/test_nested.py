@@ -258,10 +258,10 @@ def test_a_level_that_does_not_exist(fitted, level):
 
 
 def test_a_page_opens_groups(fitted, tmp_path):
-    from kfree.report.others import levels_data
+    from kfree.report.kinds import report_data
 
     model, X, _, _ = fitted
-    data = levels_data(model, X)
+    data = report_data(model, X)
     assert [step["k"] for step in data["steps"]] == [16, 4]
     assert data["steps"][0]["parents"] == model.tree_.siblings(1).tolist()
     assert data["steps"][1]["parents"] is None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kfree import DPMeans
-from kfree.report.data import report_data
+from kfree.report.kinds import report_data
 
 # A name that would run as code, or end the script, if it were not escaped.
 NAMES = ["height", "<script>alert(1)</script>", "</script><b>bold</b>", "{{script}} & 'more'"]

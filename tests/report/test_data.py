@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from kfree import AutoCluster, DPMeans, TableEncoder, lambda_path
+from kfree import AutoCluster, DPMeans, KMeans, TableEncoder, lambda_path
 from kfree.report import embedded, page, steps, write_report
-from kfree.report.data import number, packed, report_data
-from kfree.report.others import chosen_data
+from kfree.report.data import number, packed
+from kfree.report.kinds import report_data
 from kfree.report.steps import colours, slider_steps
 from tests.report.conftest import NAMES
 
@@ -199,11 +199,17 @@ def test_effects_of_columns_that_do_not_vary_within_clusters_are_finite():
 def test_places_on_the_earth_have_a_page_with_and_without_a_path(rng):
     X = np.array([[-17.0, 179.5], [-21.0, 165.0], [52.0, -175.0]])[np.arange(90) % 3] + 0.3 * rng.normal(size=(90, 2))
     X[:, 1] = (X[:, 1] + 180) % 360 - 180
-    for target_k, least in [(None, 2), (2, 1)]:
+    for target_k in (None, 2):
         model = DPMeans(metric="haversine", target_k=target_k).fit(X)
         data = report_data(model, X)
-        assert len(data["steps"]) >= least
+        assert ([step["k"] for step in data["steps"]], data["places"]) == ([model.n_clusters_], True)
         assert page(data)
+
+
+def test_a_model_without_a_page_is_refused(rng):
+    X = rng.normal(size=(20, 2))
+    with pytest.raises(TypeError, match="no report page for KMeans; give one of GraphDPMeans, AutoCluster, DPMeans"):
+        report_data(KMeans(2).fit(X), X)
 
 
 def own_step(data):
@@ -243,7 +249,7 @@ def test_the_page_of_a_chosen_model_says_why_and_the_number_once(rng):
     X = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 30, axis=0) + rng.normal(size=(90, 2))
     for rows, begins in ((X, "round: neighbours are"), (rng.normal(size=(90, 2)), "")):
         model = AutoCluster().fit(rows)
-        (step,) = chosen_data(model, rows)["steps"]
+        (step,) = report_data(model, rows)["steps"]
         assert step["k"] == model.n_clusters_
         assert step["note"].startswith(begins)
         assert model.reason_.endswith(step["note"].removeprefix("round: "))
@@ -255,10 +261,10 @@ def test_the_map_of_clusters_in_few_columns_is_about_these():
     X[:, 2:5] += 12 * np.eye(3)[np.arange(90) % 3]
     model = AutoCluster().fit(X)
     assert model.columns_.tolist() == [2, 3, 4]
-    names = [axis["name"] for axis in chosen_data(model, X)["points"]["axes"]]
+    names = [axis["name"] for axis in report_data(model, X)["points"]["axes"]]
     assert [name.partition(" (")[0] for name in names[:2]] == ["direction 1 in 3 columns", "direction 2 in 3 columns"]
     unit = AutoCluster(metric="cosine").fit(X)
-    assert chosen_data(unit, X)["points"]["axes"][0]["name"].startswith("direction 1 (")
+    assert report_data(unit, X)["points"]["axes"][0]["name"].startswith("direction 1 (")
 
 
 def test_sparse_rows_are_refused_by_name_and_dense_ones_taken(tmp_path, rng):

@@ -69,6 +69,8 @@ def write_report(
     >>> "<title>kfree</title>" in path.read_text()
     True
     """
+    from kfree.report.kinds import report_data
+
     about = {"title": title, "encoder": encoder, "row_numbers": row_numbers}
     told = {
         "certainty": model.certainty() if certainty is None else certainty,
@@ -78,7 +80,7 @@ def write_report(
     if X is not None:
         model, X, feature_names = _with_rows(model, X, feature_names, encoder)
     with replacing(path) as file:
-        file.write(page(_data_of(model, X, feature_names, about) | told).encode())
+        file.write(page(report_data(model, X, feature_names, **about) | told).encode())
 
 
 def _with_rows(model, X, feature_names, encoder):
@@ -97,32 +99,6 @@ def _preparation(encoder):
     """How columns were encoded, one line each."""
     encoder = getattr(encoder, "encoder", encoder)  # that of a command, which may have none
     return [] if encoder is None else encoder.describe().splitlines()
-
-
-def _data_of(model, X, feature_names, about):
-    """What the page of this kind of model shows."""
-    from kfree.report import others
-    from kfree.report.data import report_data
-
-    kind = type(model).__name__
-    if kind == "DPMeans" and model.metric == "haversine":
-        return others.places_data(model, X, feature_names, **about)
-    if kind == "DPMeans":
-        return report_data(model, X, feature_names, **about)
-    if kind == "AgglomerativeBayes":
-        return others.tree_data(model, X, feature_names, **about)
-    if kind == "AutoCluster":
-        return others.chosen_data(model, X, feature_names, **about)
-    if kind == "HardHDP":
-        return others.groups_data(model, X, feature_names, **about)
-    if kind == "NestedDPMeans":
-        return others.levels_data(model, X, feature_names, **about)
-    if kind == "GraphDPMeans":
-        return others.graph_data(model, title=about["title"])
-    raise TypeError(
-        f"there is no report page for {kind}; give an AutoCluster, DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP "
-        "or GraphDPMeans."
-    )
 
 
 def page(data):

@@ -7,47 +7,17 @@ from importlib import import_module
 import numpy as np
 
 from kfree.core.row_names import row_names
-from kfree.estimators.lambda_path import lambda_path
 from kfree.explain.summary import exemplars_of, spreads_of
 from kfree.report.columns import shown_columns
-from kfree.report.steps import colours, sampled, slider_steps
-from kfree.validation.tensors import in_memory
+from kfree.report.steps import colours, sampled
 
 # Rows that are drawn, rows that clusters of other steps than the model are described by, and columns in the menus of
 # the map.
 _POINTS = 2000
 _DESCRIBED = 20_000
 _AXES = 60
-# With other metrics, the page of a model without a path shows this model alone.
-_METRICS_OF_PATHS = ("euclidean", "cosine")
 # Labels of all rows are kept for every step if these are no more than this, else only for the model's own.
 _LABELS_KEPT = 2_000_000
-
-
-def report_data(model, X, feature_names=None, *, title="kfree", encoder=None, row_numbers=None):
-    """What the page needs of a fitted DPMeans and its rows."""
-    X = np.asarray(X)
-    require_rows_of_fit(model, X)
-    path = model.path_
-    if path is None and model.metric in _METRICS_OF_PATHS:
-        path = lambda_path(X, metric=model.metric, n_threads=model.n_threads)
-    steps = slider_steps(model, X, path)
-    return assembled(steps, X, feature_names, title=title, encoder=encoder, row_numbers=row_numbers, path=path)
-
-
-def require_rows_of_fit(model, X):
-    """Raise unless X has as many rows as the fit had, with the labels of these.
-
-    A model that knows its rows by a digest compares all of them itself; otherwise some rows show it.
-    """
-    labels = in_memory(model.labels_)
-    if len(X) != len(labels):
-        raise ValueError(f"X has {len(X)} rows and the model was fitted with {len(labels)}; give the rows of fit.")
-    some = slice(None) if hasattr(model, "_labels_of_") else slice(None, None, -(-len(X) // _POINTS))
-    kept = labels[some] >= 0  # rows that were left out as noise
-    n_other = int((model._view(X[some]).labels != labels[some])[kept].sum())
-    if n_other:
-        raise ValueError(f"X holds other rows than fit: {n_other} have labels that differ; give the rows of fit.")
 
 
 def assembled(
