@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -300,7 +300,7 @@ def _bytes_of(path: str) -> Generator[IO[bytes], None, None]:
 @contextmanager
 def unpacked(file: IO[bytes]) -> Generator[IO[bytes], None, None]:
     """A file that may be read only once, or what gzip packed in it."""
-    readable: Any = file if hasattr(file, "peek") else io.BufferedReader(file)  # type: ignore[arg-type, type-var]
+    readable: Any = file if hasattr(file, "peek") else io.BufferedReader(cast(Any, file))
     if readable.peek(2)[:2] == b"\x1f\x8b":
         with gzip.open(readable) as content:
             yield content  # type: ignore[misc]
