@@ -51,6 +51,8 @@ class BregmanRows(ByDistances, LocalRows):
                 is_far = self.row_weights() * sq_dist > lam
         return labels, sq_dist, self.sums_of(labels, sq_dist, len(sites.centres)), is_far
 
+    nearest = ByDistances.nearest  # by ``assign``, where LocalRows has a compiled pass
+
     def nearest_labels(self, sites: Sites, numbers: Labels) -> Labels:
         return numbers.take(self._nearest(sites.centres))
 

@@ -16,7 +16,7 @@ from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Mask, Stats, Used, totals
-from kfree.engines.contract import Pass
+from kfree.engines.contract import MemoryRows, Pass
 from kfree.engines.local.rows import LocalRows, open_rows_here
 from kfree.engines.moves import NEARLY
 from kfree.engines.sums import Sums
@@ -223,6 +223,9 @@ class GroupedRows(LocalRows):
         listed = np.flatnonzero(joining < NEARLY * saved)
         moved = self.exchange_listed(rows[listed], second[listed], labels, centres, stats, least_gain)
         return None if moved is None else self.assignment(moved, assignment.n_clusters)
+
+    def nearest(self, sites: Sites) -> Pass:
+        return MemoryRows.nearest(self, sites)
 
     def deletion_costs(self) -> GroupDeletionCosts:
         return GroupDeletionCosts(self)

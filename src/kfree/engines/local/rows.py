@@ -110,6 +110,13 @@ class LocalRows(MemoryRows):
         self.n_distances += self.passes.nearest(self._rows, centres, uids, lam, self.n_threads, self._bounds, *out)
         return labels, sq_dist, self._sums(*sums), is_far
 
+    def nearest(self, sites: Sites) -> Pass:
+        centres, uids, k = _contiguous(sites.centres), np.ascontiguousarray(sites.uids), len(sites.uids)
+        labels, sq_dist, stats = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows), self._totals(k)
+        out = labels, sq_dist, stats.n, stats.sum, stats.sse, None
+        self.n_distances += self.passes.nearest(self._rows, centres, uids, np.inf, self.n_threads, self._bounds, *out)
+        return Pass(centres, self.assignment(labels, k), stats)
+
     def k_means(self, sites: Sites, penalty: float, max_passes: int) -> tuple[Pass, int, bool]:
         """Passes, each about the means of the last one, until no label changes or the cost does not fall.
 
