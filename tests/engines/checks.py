@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from engines.metering import Metered
 
 from kfree.core.sites import Sites
-from kfree.engines.contract import VisitingOrder
 from kfree.engines.drawing import Region
 from kfree.native import _core
 from kfree.objectives.dp_means import OBJECTIVES
@@ -55,7 +54,7 @@ def searches(engine, metric, n_rows):
     lam = farthest_first(engine, plain, 6)
     penalised = OBJECTIVES[metric](lam)
     yield "farthest-first", [np.array(lam)]
-    for name, order in (("given", None), ("random", VisitingOrder(3, n_rows))):
+    for name, order in (("given", None), ("random", np.random.RandomState(3).permutation(n_rows))):
         sweep = Sweep(order)
         swept = descend(sweep.start(one_cluster(engine, penalised), engine, penalised), [sweep], engine, penalised, 6)
         yield f"sweep, {name} order", outcome(swept.state, engine)

@@ -13,6 +13,8 @@ PUBLISHED = {"labels", "nearest_labels", "sq_dists"}
 LIVE_ON = {"bisection", "deletion_costs", "seeding", "members", "alone"}
 # A sample is copied to memory by agreement.
 MAY_CROSS = {*PUBLISHED, "sample", "nearest_drawing"}
+# The place of the order in the arguments of a sweep, which is drawn for the whole search.
+ORDER = 2
 
 
 class RowsCrossed(AssertionError):
@@ -39,7 +41,8 @@ class Metered:
             if name in PUBLISHED and not self.is_publishing:
                 raise RowsCrossed(f"{name} was asked for during a search")
             arguments = [self._bare(one) for one in args], {key: self._bare(one) for key, one in named.items()}
-            self._look(name, arguments)
+            given = [one for place, one in enumerate(arguments[0]) if name != "sweep" or place != ORDER]
+            self._look(name, [given, arguments[1]])
             found = method(*arguments[0], **arguments[1])
             if name not in MAY_CROSS:
                 self._look(name, found)

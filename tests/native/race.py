@@ -9,7 +9,6 @@ from kfree import AgglomerativeBayes, HardHDP
 from kfree.core.row_costs import MeanRowCosts
 from kfree.core.rules import QuadraticRule
 from kfree.core.sites import Sites
-from kfree.engines.contract import VisitingOrder
 from kfree.engines.cost_rules.gaussian import GaussianRows
 from kfree.engines.registry import open_engine
 from kfree.native import _core
@@ -25,7 +24,7 @@ def exercise(X, k, rng):
         found = engine.nearest(sites)
         sites = sites.moved(sites.centres + 0.05 * rng.normal(size=sites.centres.shape))
     sq_dist = engine.sq_dists(found.assignment, found.centres)
-    engine.sweep(sites, float(np.quantile(sq_dist, 0.9)), VisitingOrder(0, engine.n_rows), 50)
+    engine.sweep(sites, float(np.quantile(sq_dist, 0.9)), np.random.RandomState(0).permutation(engine.n_rows), 50)
     engine.best_candidate(sites.centres[:5], sq_dist)
     engine.sq_distances(sites.centres[:3])
     seeding = engine.seeding()

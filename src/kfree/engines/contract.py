@@ -16,7 +16,6 @@ import numpy as np
 
 from kfree.core.arrays import Array, namespace_of
 from kfree.core.assignment import Assignment
-from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
@@ -64,18 +63,6 @@ class Picks:
     cluster: Index
     gain: Floats
     points: Floats
-
-
-@dataclass(frozen=True)
-class VisitingOrder:
-    """A random order of all rows for a sweep: a seed crosses, and the permutation is drawn where the rows are."""
-
-    seed: int
-    n_rows: int
-
-    @cached
-    def permutation(self) -> Index:
-        return np.random.RandomState(self.seed).permutation(self.n_rows)
 
 
 class Rows(ABC):
@@ -153,8 +140,8 @@ class Rows(ABC):
         rows = self.take(found.rows) if len(found.rows.keys) else None
         return self._pass(found.sums.total(), DeferredLabels.of(sites)), rows, found.rows.is_all
 
-    def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None, room: int) -> Pass:
-        """The same, as if rows came one by one in ``order`` (None: as they lie), and with up to ``room`` births.
+    def sweep(self, sites: Sites, lam: float, order: Index | None, room: int) -> Pass:
+        """The same, as if rows came one by one in ``order`` (n,) (None: as they lie), and with up to ``room`` births.
 
         A row for which weight·squared distance to all that exists when it comes exceeds lam opens a cluster centred
         on itself, and rows that come later may join it (Kulis & Jordan 2012, Algorithm 1). ``centres`` of the result
@@ -257,8 +244,8 @@ class MemoryRows(RowPasses, Rows):
         ``changed`` are clusters that have other rows since then, and their statistics.
         """
 
-    def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None, room: int) -> Pass:
-        visited = None if order is None else self.arrays.of(order.permutation)
+    def sweep(self, sites: Sites, lam: float, order: Index | None, room: int) -> Pass:
+        visited = None if order is None else self.arrays.of(order)
         labels, _, sums, founders, n_refused = swept(self, sites, lam, visited, room)
         centres = np.vstack([sites.centres, self.points(founders)]) if len(founders) else sites.centres
         return self.passed(labels, sums.total(), centres, n_refused)

@@ -12,7 +12,7 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats
 from kfree.core.warning import warn, warn_cut_short
-from kfree.engines.contract import MemoryRows, Rows, VisitingOrder
+from kfree.engines.contract import MemoryRows, Rows
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.exact_number import around, crossing, with_exactly
 from kfree.search.centres.moves import Sweep
@@ -236,7 +236,8 @@ class PenalisedSearch:
 
     def _swept(self, rows: Rows, lam: float, monitor: Monitor) -> Descent[State]:
         objective = self.family(lam)
-        order = VisitingOrder(self._order_seed(), rows.n_rows) if self.order == "random" else None
+        is_random = self.order == "random"
+        order = np.random.RandomState(self._order_seed()).permutation(rows.n_rows) if is_random else None
         sweep = Sweep(order, self.max_clusters)
         state = sweep.start(self._start(rows) or one_cluster(rows, objective), rows, objective)
         return descend(state, [sweep], rows, objective, self.max_iter, None, monitor)

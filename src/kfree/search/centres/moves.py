@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kfree.core.sites import Sites
-from kfree.core.stats import Stats
-from kfree.engines.contract import MemoryRows, Rows, VisitingOrder
+from kfree.core.stats import Index, Stats
+from kfree.engines.contract import MemoryRows, Rows
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.state import State, assigned, at_means, occupied, recentred, state_of
 
@@ -25,7 +25,7 @@ class Sweep:
     opens a cluster immediately. No cluster is opened beyond ``max_clusters``.
     """
 
-    order: VisitingOrder | None = None
+    order: Index | None = None
     max_clusters: int | None = None
 
     def __call__(self, state: State, rows: Rows, objective: DPMeansObjective) -> State:
