@@ -11,7 +11,7 @@ import pytest
 import kfree
 from kfree.clustering.columns import ColumnOptions, chosen_columns
 from kfree.clustering.rows import prepared
-from kfree.clustering.tables import FilesTable
+from kfree.clustering.tables import NamedFilesTable
 from kfree.exceptions import DataAdvice
 from kfree.files.dialect import TextOptions
 from tests.cli.conftest import outcome, rows_of, told
@@ -27,7 +27,7 @@ def table(here):
         rows = zip(*columns.values(), strict=True)
         cells = [",".join("" if cell != cell else str(cell) for cell in row) for row in rows]
         (here / "t.csv").write_text("\n".join([",".join(columns), *cells]) + "\n")
-        return FilesTable("t.csv", TextOptions(delimiter=",", header=True))
+        return NamedFilesTable("t.csv", TextOptions(delimiter=",", header=True))
 
     return make
 
@@ -168,7 +168,7 @@ def test_standardized_columns_and_further_rows(table, rng, missing):
 
 def test_float32_stays_float32(here):
     np.save("t.npy", np.float32([[1, 2], [3, 4]]))
-    assert prepare(FilesTable("t.npy"), ["x0", "x1"])[0].dtype == np.float32
+    assert prepare(NamedFilesTable("t.npy"), ["x0", "x1"])[0].dtype == np.float32
 
 
 def test_columns_of_a_model_that_are_not_there_are_named(table, capsys):
@@ -214,7 +214,7 @@ def test_more_rows_than_memory_are_streamed_and_all_are_labelled(large, capsys):
 
 def test_a_sample_for_the_encoder_has_all_levels_and_extremes(large, capsys, monkeypatch):
     monkeypatch.setattr("kfree.clustering.rows.SAMPLE_ROWS", 1000)
-    table = FilesTable("large.parquet")
+    table = NamedFilesTable("large.parquet")
     rows = prepared(table, ColumnOptions(), [].append, memory="5MB")
     assert len(rows.X) == len(rows.row_numbers) == 1000
     encoder = rows.preparation.encoder

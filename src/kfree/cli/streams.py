@@ -18,7 +18,7 @@ from kfree.files.numbers import MISSING, NumberForm, is_number
 from kfree.files.places import arrow, opened
 from kfree.files.records import cells_of, record_blocks, split_records
 from kfree.files.table import naming
-from kfree.files.text import TextTable, column_names, require_distinct, unpacked
+from kfree.files.text import TextFormat, column_names, require_distinct, unpacked
 
 # The dialect of a stream is inferred from this many lines.
 _FIRST_LINES = 20
@@ -65,7 +65,7 @@ class RowReader:
         # Numbers with marks between thousands are read as text, which pyarrow's parser does not know.
         number = arrow("").string() if self._dialect.thousands else arrow("").float64()
         types = tuple(number if name in self.columns else arrow("").string() for name in self._names)
-        table, n_before = TextTable(self.name, self._dialect, self._names, types), 0
+        table, n_before = TextFormat(self.name, self._dialect, self._names, types), 0
         while records := list(islice(self._records, n_rows)):
             try:
                 parsed = table.parsed(b"\n".join(records), self.columns)

@@ -7,7 +7,7 @@ import tempfile
 from contextlib import contextmanager, nullcontext
 
 from kfree.cli.errors import UsageError, parameters_of_the_command
-from kfree.clustering.tables import FilesTable
+from kfree.clustering.tables import NamedFilesTable
 from kfree.core.printing import printable
 from kfree.files.dialect import TextOptions
 from kfree.files.places import is_pipe, opened
@@ -19,7 +19,7 @@ def input_table(options, plan=None):
     """The table that a command reads; with a ``plan``, as the table of the fit was read."""
     title = STANDARD_INPUT if options.input == "-" else printable(options.input)
     given = text_options(options)
-    return FilesTable(options.path, given if plan is None else plan.text_options(given), title)
+    return NamedFilesTable(options.path, given if plan is None else plan.text_options(given), title)
 
 
 def text_options(options):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kfree.clustering.frames import values_of
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import FilesTable, FrameTable, group_names, require_columns
+from kfree.clustering.tables import FrameTable, NamedFilesTable, group_names, require_columns
 from kfree.core.stats import Floats, Labels, Mask
 from kfree.explain.view import view_by_distances
 from kfree.files.places import arrow
@@ -58,7 +58,7 @@ class _Rows:
 def assigned(
     model: Any,
     plan: Preparation,
-    table: FrameTable | FilesTable,
+    table: FrameTable | NamedFilesTable,
     *,
     allow_new: bool = False,
     unseen: str = "error",
@@ -128,7 +128,7 @@ def _answers(model: Any, rows: _Rows, allow_new: bool, scores: bool) -> dict[str
     return {"cluster": labels} | ({"confidence": view.confidence, "outlier_score": outlier_score} if scores else {})
 
 
-def require_like_fit(plan: Preparation, table: FrameTable | FilesTable) -> None:
+def require_like_fit(plan: Preparation, table: FrameTable | NamedFilesTable) -> None:
     """Raise unless a table has the columns of the fit, and numbers where that had numbers.
 
     A column of a text file may hold none because of some of its cells, which are named then.

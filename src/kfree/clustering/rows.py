@@ -20,7 +20,7 @@ from kfree.clustering.columns import (
 )
 from kfree.clustering.frames import filtered, gaps_of
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import FilesTable, FrameTable, group_names
+from kfree.clustering.tables import FrameTable, NamedFilesTable, group_names
 from kfree.core.printing import quoted
 from kfree.core.row_names import row_names
 from kfree.core.stats import Floats, Mask
@@ -47,7 +47,7 @@ class TableRows:
     preparation), None if there are none. A ``preparation`` is None for an array, which is fitted as it is.
     """
 
-    table: FrameTable | FilesTable | None
+    table: FrameTable | NamedFilesTable | None
     preparation: Preparation | None
     rows: Any
     X: Any
@@ -112,7 +112,7 @@ class TableRows:
 
 
 def prepared(
-    table: FrameTable | FilesTable,
+    table: FrameTable | NamedFilesTable,
     options: ColumnOptions,
     say: Say,
     *,
@@ -127,7 +127,7 @@ def prepared(
     tell_of_marks(table, columns, say)
     plan = Preparation(columns, options.treatment, options.group, reading=table.reading)
     is_large = memory is not None and bytes_to_search(table.n_rows, len(columns)) > memory_limit(memory)
-    if is_large and isinstance(table, FilesTable):
+    if is_large and isinstance(table, NamedFilesTable):
         found = _streamed(table, plan, options, weight, say)
     else:
         found = _in_memory(table, plan, options, say)
@@ -138,7 +138,7 @@ def prepared(
     return found
 
 
-def _in_memory(table: FrameTable | FilesTable, plan: Preparation, options: ColumnOptions, say: Say) -> TableRows:
+def _in_memory(table: FrameTable | NamedFilesTable, plan: Preparation, options: ColumnOptions, say: Say) -> TableRows:
     encoder, gaps = options.encoder(), None
     if encoder is None:
         X = table.matrix(plan.columns)
@@ -170,7 +170,9 @@ def _filled_in(plan: Preparation, frame: Any, say: Say) -> Mask | None:
     return gaps
 
 
-def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weight: str | None, say: Say) -> TableRows:
+def _streamed(
+    table: NamedFilesTable, plan: Preparation, options: ColumnOptions, weight: str | None, say: Say
+) -> TableRows:
     if plan.missing == "drop":
         raise ValueError("missing='drop' takes all rows in memory; give more memory, or another missing.")
     encoder = options.encoder()
@@ -190,7 +192,7 @@ def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weig
     return TableRows(table, plan, rows, X, numbers[spread][kept], None, gaps if gaps.any() else None)
 
 
-def _sample(table: FilesTable, plan: Preparation, is_encoded: bool) -> tuple[Any, NDArray[np.int64]]:
+def _sample(table: NamedFilesTable, plan: Preparation, is_encoded: bool) -> tuple[Any, NDArray[np.int64]]:
     """Rows spread evenly over a table, with the extremes and levels of all columns if these are encoded.
 
     All rows are read, so that a missing value is found wherever it is, if that is an error.
@@ -210,7 +212,7 @@ def _sample(table: FilesTable, plan: Preparation, is_encoded: bool) -> tuple[Any
     return arrow("").concat_tables(parts, promote_options="permissive").unify_dictionaries(), np.array(numbers)
 
 
-def _step_of(table: FilesTable) -> int:
+def _step_of(table: NamedFilesTable) -> int:
     """One row in so many is taken."""
     return max(1, -(-table.n_rows // SAMPLE_ROWS))
 

@@ -53,11 +53,11 @@ _DATES = ColumnType("timestamp[s]")
 _INDEX = re.compile(r"(?i)column 1|unnamed: 0|row[._ ]?(names|id|number)|index")
 
 
-def opened(table: Any, reading: TextOptions | None = None) -> FrameTable | FilesTable:
+def opened(table: Any, reading: TextOptions | None = None) -> FrameTable | NamedFilesTable:
     """A table of any kind but an array."""
     paths = table if isinstance(table, list) else [table]
     if paths and is_file(table):
-        return FilesTable(paths, reading)
+        return NamedFilesTable(paths, reading)
     if not is_frame(table):
         raise TypeError(
             f"a {type(table).__name__} has no names of columns; give a data frame, a table or the path of a file."
@@ -152,8 +152,8 @@ class FrameTable:
         return self
 
 
-class FilesTable:
-    """The columns of a file, or of the files of a folder or pattern, by name."""
+class NamedFilesTable:
+    """Columns of files by name, as :func:`kfree.cluster` uses them: of one, or of those of a folder or pattern."""
 
     def __init__(self, paths: str | list[Any], reading: TextOptions | None = None, title: str | None = None):
         self._given = replace(reading or TextOptions(), reads_marks=True)
@@ -170,7 +170,7 @@ class FilesTable:
         # Columns that are read as text, whatever the files hold.
         self._texts: frozenset[str] = frozenset()
 
-    def with_dates(self, names: Collection[str]) -> FilesTable:
+    def with_dates(self, names: Collection[str]) -> NamedFilesTable:
         """The same table, with dates in those of these columns whose numbers are all such as 20241231.
 
         Files of text say so by themselves, and columns of .npy files have no names.
@@ -229,7 +229,7 @@ class FilesTable:
         """Whether the rows are those of .npy files, whose columns have no names."""
         return any(isinstance(column, int) for column in self.columns.values())
 
-    def as_written(self, names: Sequence[str] | None = None) -> FilesTable:
+    def as_written(self, names: Sequence[str] | None = None) -> NamedFilesTable:
         """The same table with codes of some columns, or of all, as they are written: leading zeros included.
 
         Columns are text in all files then, also in those that have no code with such zeros or hold numbers.
@@ -329,7 +329,7 @@ def _read_as_dates(title: str, names: Iterable[str]) -> TextReading:
     return TextReading([], None, None, dict.fromkeys(names, FORM))
 
 
-def row_numbers(table: FrameTable | FilesTable, names: Sequence[str]) -> list[str]:
+def row_numbers(table: FrameTable | NamedFilesTable, names: Sequence[str]) -> list[str]:
     """Which of these columns of whole numbers hold the number of each row.
 
     It is counted from 0 or 1 without gaps; or only rises, in a column without a name, or with one that programs give
@@ -352,7 +352,7 @@ def row_numbers(table: FrameTable | FilesTable, names: Sequence[str]) -> list[st
     return list(left)
 
 
-def require_columns(table: FrameTable | FilesTable, names: Sequence[str], where: str) -> None:
+def require_columns(table: FrameTable | NamedFilesTable, names: Sequence[str], where: str) -> None:
     """Raise unless a table has these columns; ``where`` says where they were named."""
     missing = [name for name in names if name not in table.names]
     if missing:

@@ -170,7 +170,7 @@ def _memory_for(estimator, data, block, is_large):
     n_features = data.source.n_features
     least = least_memory(n_features, block)
     if isinstance(data.source, FileRows | VectorRows):
-        memory = data.source.memory_beside(memory, least)
+        memory = data.source.memory_for_fit(memory, least)
     if estimator.memory is None and (data.X is not None or is_large):
         memory = max(min(memory, bytes_to_search(ROWS_AT_ONCE, n_features)), least)
     return memory

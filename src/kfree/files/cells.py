@@ -20,7 +20,7 @@ _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}[./-]\d{4}(?:([ T])\d{1,2}:\d{2}(:\d{2
 _YEAR_FIRST = re.compile(r"\d{4}([./-])\d{1,2}[./-]\d{1,2}(?:([ T])\d{1,2}:\d{2}(:\d{2})?.*)?")
 _MONTHS = 12
 # The rule of a column of numbers of which only marks of missing values are left.
-ONLY_MARKS = "number"
+PLAIN_NUMBER = "number"
 
 
 @dataclass(frozen=True)
@@ -49,24 +49,24 @@ class DateForm:
 Form = NumberForm | DateForm
 
 
-class Guess:
-    """The form in which all cells of a column are written, found block by block."""
+class FormDetector:
+    """Detects the form in which all cells of a column are written, block by block."""
 
-    def __init__(self, dialect: Dialect, known: str | None = None, may_differ: bool = True):
-        """``known`` is the rule of an earlier file; ``may_differ`` says that the decimal mark was not given."""
-        self._dialect, self._known, self._may_differ = dialect, known, may_differ
+    def __init__(self, dialect: Dialect, known: str | None = None, decimal_is_guessed: bool = True):
+        """``known`` is the rule of an earlier file; the decimal mark is that of the file by inference, or given."""
+        self._dialect, self._known, self._decimal_is_guessed = dialect, known, decimal_is_guessed
         self._forms: list[Form] | None = None  # those that fit all blocks so far; None before the first cell
         self._first, self._has_thousands, self._has_mark, self._n_cells = "", False, False, 0
         # How often each mark of missing values was seen.
         self.marks = Counter[str]()
 
-    def look_at(self, column: Any) -> None:
+    def see_block(self, column: Any) -> None:
         """Keep the forms that all cells of a block fit."""
         present = column.slice(0, 0) if self._forms == [] else column.drop_null()
         if not len(present):
             return
         if not arrow("types").is_string(column.type):
-            others = _forms_of_type(column.type, self._dialect, self._may_differ)
+            others = _forms_of_type(column.type, self._dialect, self._decimal_is_guessed)
             self._keep([*_packed_dates(present, self._dialect), *others])
             self._n_cells += len(present)
             return
@@ -74,7 +74,7 @@ class Guess:
         self.marks.update(marks)
         if len(cells):
             self._first = self._first or first_with_unit(cells)
-            forms = _forms(self._first, self._dialect, self._may_differ) if self._forms is None else self._forms
+            forms = _forms(self._first, self._dialect, self._decimal_is_guessed) if self._forms is None else self._forms
             self._keep([form for form in forms if form.fits(cells)])
             self._look_for_marks(cells)
 
@@ -163,7 +163,7 @@ def _told(form: NumberForm, dialect: Dialect, has_mark: bool) -> str:
 
 def form_of(rule: str) -> Form:
     """The form that a rule stands for."""
-    return NumberForm() if rule == ONLY_MARKS else NumberForm.of_rule(rule) or DateForm(rule)
+    return NumberForm() if rule == PLAIN_NUMBER else NumberForm.of_rule(rule) or DateForm(rule)
 
 
 def without_marks(cells: Any, dialect: Dialect) -> tuple[Any, dict[str, int]]:
@@ -209,7 +209,7 @@ def date_form(cell: str) -> tuple[str, str] | None:
     return found[1], "day" if first > _MONTHS or found[1] == "." else "month" if second > _MONTHS else ""
 
 
-def _forms(cell: str, dialect: Dialect, may_differ: bool) -> list[Form]:
+def _forms(cell: str, dialect: Dialect, decimal_is_guessed: bool) -> list[Form]:
     """The forms that may fit a column which has this cell."""
     for pattern, order in ((_YEAR_FIRST, "%Y{0}%m{0}%d"), (_DATE, "%d{0}%m{0}%Y")):
         if found := pattern.fullmatch(cell):
@@ -217,7 +217,7 @@ def _forms(cell: str, dialect: Dialect, may_differ: bool) -> list[Form]:
             time = "" if glue is None else f"{glue}%H:%M" + (":%S" if seconds else "")
             days = [order, "%m{0}%d{0}%Y"] if pattern is _DATE and mark != "." else [order]
             return [DateForm(day.format(mark) + time) for day in days]
-    return list(forms_of(cell, dialect.decimal, may_differ, dialect.thousands))
+    return list(forms_of(cell, dialect.decimal, decimal_is_guessed, dialect.thousands))
 
 
 def _packed_dates(numbers: Any, dialect: Dialect) -> list[Form]:
@@ -227,14 +227,14 @@ def _packed_dates(numbers: Any, dialect: Dialect) -> list[Form]:
     return [] if packed_dates.dates_of(numbers.to_numpy()) is None else [DateForm(_PACKED)]
 
 
-def _forms_of_type(kind: Any, dialect: Dialect, may_differ: bool) -> list[Form]:
+def _forms_of_type(kind: Any, dialect: Dialect, decimal_is_guessed: bool) -> list[Form]:
     """The forms that what pyarrow took for numbers or dates, in some block of the file, may have as text."""
     types = arrow("types")
     if types.is_date(kind):
         return [DateForm("%Y-%m-%d")]
     if types.is_timestamp(kind) and kind.tz is None and kind.unit == "s":
         return [DateForm(f"%Y-%m-%d{glue}%H:%M{seconds}") for glue in " T" for seconds in ("", ":%S")]
-    numbers = forms_of("", dialect.decimal, may_differ, dialect.thousands)
+    numbers = forms_of("", dialect.decimal, decimal_is_guessed, dialect.thousands)
     if types.is_floating(kind):
         return [form for form in numbers if form.decimal == dialect.decimal]
     return list(numbers) if types.is_integer(kind) else []

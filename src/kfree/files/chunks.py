@@ -30,12 +30,13 @@ class Chunk:
     weight: Floats | None
 
 
-class SpareArrays:
-    """Arrays that are used again when nobody else refers to them any more.
+class ChunkBuffers:
+    """A few arrays that chunks of rows are written to, in turn; each is written again when nobody reads it any more.
 
-    New memory costs as much time as the rows that are written to it: the system clears every page. An array is free if
-    its only reference is the one kept here. Views, tensors and compiled code that read it hold references of their own,
-    and no other thread can get one to a free array. Do not keep the bare address of the rows of a chunk.
+    New memory for every chunk would cost as much time as the rows that are written to it: the system clears every page.
+    An array is free if its only reference is the one kept here. Views, tensors and compiled code that read it hold
+    references of their own, and no other thread can get one to a free array. Do not keep the bare address of the rows
+    of a chunk.
     """
 
     # One that is filled, one that was read ahead, one in use, and one that was until a moment ago.
@@ -73,7 +74,7 @@ def joined_batches(
     """
     X = nothing = np.empty((0, len(columns)), dtype)
     weight: Floats | None = None
-    n_filled, spare = 0, SpareArrays()
+    n_filled, buffers = 0, ChunkBuffers()
     for batch in batches:
         taken, n_batch = 0, len(batch.columns[0])
         if weight_column is not None:
@@ -81,7 +82,7 @@ def joined_batches(
         while taken < n_batch:
             if n_filled == len(X):
                 n_filled, shape = 0, (min(size, end - begin), len(columns))
-                X = spare.array(shape, dtype)
+                X = buffers.array(shape, dtype)
                 weight = None if weight_column is None else np.empty(shape[0])
             n = min(n_batch - taken, len(X) - n_filled)
             same_type = [np.asarray(column[taken : taken + n], dtype) for column in batch.columns[: len(columns)]]

@@ -217,7 +217,7 @@ def _found_decimal(
     """The decimal mark; a warning names columns whose commas could stand between thousands as well.
 
     Decimals that all have three digits could be thousands. Beside numbers without a comma they are not taken for
-    decimals: see :class:`kfree.files.cells.Guess`, which reads such columns if the file has decimal points, else not.
+    decimals: :class:`kfree.files.cells.FormDetector` reads such columns if the file has decimal points, else not.
     """
     if options.thousands == ".":
         return ","

@@ -20,7 +20,7 @@ from kfree.files.dialect import TextOptions
 from kfree.files.ipc import opened_ipc
 from kfree.files.places import arrow, base_name, opened, opened_by_arrow
 from kfree.files.sheets import described_sheet, read_sheet
-from kfree.files.text import TextTable, described_text, read_text, require_distinct, warn_of_encoding
+from kfree.files.text import TextFormat, described_text, read_text, require_distinct, warn_of_encoding
 
 Column = str | int
 # Some rows: one array (m,) per column.
@@ -65,7 +65,7 @@ class Description:
 
     n_rows: int
     types: dict[Column, ColumnType]
-    text: TextTable | None = None
+    text: TextFormat | None = None
     reading_bytes: int = 0
     column_bytes: int = 0
 

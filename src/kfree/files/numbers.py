@@ -86,10 +86,11 @@ class NumberForm:
         return rf"^([+-]?{unit}{_SPACE}?[+-]?{number}|[+-]?{number}{_SPACE}?{unit}|0+({decimal}0*)?{below_zero})$"
 
 
-def forms_of(cell: str, decimal: str, may_differ: bool, thousands: str | None) -> list[NumberForm]:
+def forms_of(cell: str, decimal: str, decimal_is_guessed: bool, thousands: str | None) -> list[NumberForm]:
     """The forms that the numbers of a column may have of which this is the first cell, the likeliest first.
 
-    ``decimal`` and ``thousands`` are those of the file; other decimal marks come into question if they ``may_differ``.
+    ``decimal`` and ``thousands`` are those of the file; other decimal marks come into question if ``decimal`` was
+    guessed from the file.
     """
     unit, other = unit_of(cell), other_mark(decimal)
     if thousands:
@@ -97,7 +98,7 @@ def forms_of(cell: str, decimal: str, may_differ: bool, thousands: str | None) -
     plain = [NumberForm(decimal, "", unit), NumberForm(other, "", unit)]
     marked = [NumberForm(decimal, other, unit), NumberForm(other, decimal, unit)]
     spaced = [NumberForm(mark, space, unit) for space in " '" for mark in (decimal, other)] if unit else []
-    return [form for form in (*plain, *marked, *spaced) if may_differ or form.decimal == decimal]
+    return [form for form in (*plain, *marked, *spaced) if decimal_is_guessed or form.decimal == decimal]
 
 
 def first_with_unit(cells: Any) -> str:

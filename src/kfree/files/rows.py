@@ -113,7 +113,7 @@ class FileRows:
         rows = np.asarray(self.encoder.transform(arrow("").table(list(values[:n_columns]), names)))
         return [*rows.T, *(as_numbers(column) for column in values[n_columns:])]
 
-    def memory_beside(self, memory: int, least: int) -> int:
+    def memory_for_fit(self, memory: int, least: int) -> int:
         """What is left of a limit of memory beside the readers of the files; an error if that is less than ``least``.
 
         A limit below ``least`` is returned as it is.

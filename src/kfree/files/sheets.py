@@ -22,7 +22,7 @@ from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.files.dialect import Dialect, TextOptions
 from kfree.files.places import Stamp, opened, stamp
-from kfree.files.text import TextTable, described_as, read_text
+from kfree.files.text import TextFormat, described_as, read_text
 
 # Rows of a sheet, its header included.
 MOST_ROWS = 1 << 20
@@ -38,7 +38,7 @@ def openpyxl(what: str) -> Any:
         ) from error
 
 
-def described_sheet(path: str, options: TextOptions) -> tuple[int, TextTable]:
+def described_sheet(path: str, options: TextOptions) -> tuple[int, TextFormat]:
     """The number of rows of the first sheet of a file, and how it is read."""
     decimal = options.decimal or "."
     copy = _as_text(path, stamp(path), decimal)

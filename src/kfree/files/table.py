@@ -15,7 +15,7 @@ from kfree.files.dialect import Dialect, TextOptions
 from kfree.files.formats import Batch, Column, ColumnType, Description, as_numbers, column_type, format_of
 from kfree.files.numbers import is_amount, is_in_thousands, is_mark, is_number, other_mark
 from kfree.files.places import Stamp, arrow, found, is_pipe, stamp
-from kfree.files.text import TextTable, common_type
+from kfree.files.text import TextFormat, common_type
 
 # Bytes that are read at a time; and rows of a column of text.
 BATCH_BYTES = 1 << 24
@@ -38,7 +38,7 @@ class RowFile:
     path: str
     n_rows: int
     stamp: Stamp
-    text: TextTable | None = None
+    text: TextFormat | None = None
     reading_bytes: int = 0
     column_bytes: int = 0
     # Columns of whole numbers that are read as dates; see kfree.core.packed_dates.

@@ -21,7 +21,7 @@ from kfree.core.printing import printable
 from kfree.core.progress import is_heard, tell
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
-from kfree.files.cells import ONLY_MARKS, Guess, converted, form_of
+from kfree.files.cells import PLAIN_NUMBER, FormDetector, converted, form_of
 from kfree.files.dialect import FALLBACK_ENCODING, Dialect, TextOptions, found_dialect, not_encoded
 from kfree.files.numbers import MISSING, any_match
 from kfree.files.places import arrow, opened, stamp
@@ -34,8 +34,8 @@ _DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
 
 
 @dataclass(frozen=True)
-class TextTable:
-    """How a text file is read: its dialect, and the names and Arrow types of its columns."""
+class TextFormat:
+    """How one text file is parsed: its dialect, and the names and Arrow types of its columns."""
 
     path: str
     dialect: Dialect
@@ -48,7 +48,7 @@ class TextTable:
     # Marks that were read as missing values, with the number of each, by column.
     marks: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
 
-    def with_codes_as_text(self) -> TextTable:
+    def with_codes_as_text(self) -> TextFormat:
         """The same table, with columns of codes as they are written."""
         text = arrow("").string()
         types = [text if name in self.codes else kind for name, kind in zip(self.names, self.types, strict=True)]
@@ -93,7 +93,7 @@ class TextTable:
         return parsed
 
 
-def described_text(path: str, options: TextOptions) -> tuple[int, TextTable]:
+def described_text(path: str, options: TextOptions) -> tuple[int, TextFormat]:
     """The number of rows of a text file, and how it is read. All rows are read once, which shows the types."""
     with _bytes_of(path) as file:
         sample = file.read(_SAMPLE + 1)
@@ -110,7 +110,7 @@ def described_text(path: str, options: TextOptions) -> tuple[int, TextTable]:
     return found
 
 
-def described_as(path: str, dialect: Dialect, options: TextOptions, title: str) -> tuple[int, TextTable]:
+def described_as(path: str, dialect: Dialect, options: TextOptions, title: str) -> tuple[int, TextFormat]:
     """The same for a file whose dialect is known but for the header; messages call it ``title``."""
     with _bytes_of(path) as file:
         sample = file.read(_SAMPLE + 1)
@@ -124,20 +124,20 @@ def described_as(path: str, dialect: Dialect, options: TextOptions, title: str) 
     return _described(path, replace(dialect, header=header), title, options)
 
 
-def warn_of_encoding(table: TextTable, options: TextOptions) -> None:
+def warn_of_encoding(table: TextFormat, options: TextOptions) -> None:
     """Say that the encoding was guessed."""
     if options.encoding is None and table.dialect.encoding == FALLBACK_ENCODING:
         name = printable(table.path)
         warn(f"{name} is not UTF-8 and was read as Windows-1252; give encoding if that is wrong.", DataAdvice)
 
 
-def _described(path: str, dialect: Dialect, title: str, options: TextOptions) -> tuple[int, TextTable]:
-    table = TextTable(path, dialect, _column_names(path, dialect))
+def _described(path: str, dialect: Dialect, title: str, options: TextOptions) -> tuple[int, TextFormat]:
+    table = TextFormat(path, dialect, _column_names(path, dialect))
     require_distinct(table.names)
     n_rows, types = 0, [arrow("").null()] * len(table.names)
     n_read, n_bytes = 0, max(stamp(path).size, 1) if is_heard() else 1
-    known = dict.fromkeys(options.numbers, ONLY_MARKS) | dict(options.rules)
-    guesses = [Guess(dialect, known.get(name), options.decimal is None) for name in table.names]
+    known = dict.fromkeys(options.numbers, PLAIN_NUMBER) | dict(options.rules)
+    detectors = [FormDetector(dialect, known.get(name), options.decimal is None) for name in table.names]
     codes: dict[str, None] = {}
     long: list[str] = []
     try:
@@ -153,8 +153,8 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
             if b"0" * 19 in block.translate(_DIGITS):
                 long += _columns_like(r"^[+-]?\d{19,}$", "is_floating", table, block, parsed.schema)
             types = [common_type(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
-            for guess, column in zip(guesses, parsed.columns, strict=True):
-                guess.look_at(column)
+            for detector, column in zip(detectors, parsed.columns, strict=True):
+                detector.see_block(column)
             n_rows, n_read = n_rows + parsed.num_rows, n_read + len(block)
             tell("reading", n_read / n_bytes)
     except EndlessCellError as error:
@@ -163,22 +163,27 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
             "end. Close its quotes."
         ) from None
     types = [arrow("").string() if name in long else kind for name, kind in zip(table.names, types, strict=True)]
-    guesses = [Guess(dialect) if name in long else guess for name, guess in zip(table.names, guesses, strict=True)]
-    return n_rows, _decided(replace(table, types=tuple(types), codes=tuple(codes)), guesses, printable(title))
+    detectors = [
+        FormDetector(dialect) if name in long else detector
+        for name, detector in zip(table.names, detectors, strict=True)
+    ]
+    return n_rows, _decided(replace(table, types=tuple(types), codes=tuple(codes)), detectors, printable(title))
 
 
-def _decided(table: TextTable, guesses: Sequence[Guess], title: str) -> TextTable:
+def _decided(table: TextFormat, detectors: Sequence[FormDetector], title: str) -> TextFormat:
     """The table with rules for columns of text that hold numbers or dates."""
     dialect, is_float = table.dialect, arrow("types").is_floating
     # Where points are decimal marks, commas in numbers stand between thousands. Where commas divide cells, any number
     # with a point shows it; elsewhere, three digits after a point could be thousands as well.
-    shows_decimal = any(map(is_float, table.types)) or any(guess.shows_decimal for guess in guesses)
+    shows_decimal = any(map(is_float, table.types)) or any(detector.shows_decimal for detector in detectors)
     shows_decimal = (shows_decimal if dialect.delimiter == "," else dialect.shows_point) and dialect.decimal == "."
-    about = list(zip(table.names, table.types, guesses, strict=True))
-    rules = [guess.rule(title, name, kind, shows_decimal) for name, kind, guess in about]
+    about = list(zip(table.names, table.types, detectors, strict=True))
+    rules = [detector.rule(title, name, kind, shows_decimal) for name, kind, detector in about]
     read = list(zip(about, rules, strict=True))
     types = tuple(kind if rule is None else form_of(rule).type for (_, kind, _), rule in read)
-    marks = tuple((name, tuple(guess.marks.items())) for (name, _, guess), rule in read if rule and guess.marks)
+    marks = tuple(
+        (name, tuple(detector.marks.items())) for (name, _, detector), rule in read if rule and detector.marks
+    )
     return replace(table, types=types, rules=tuple(rules), marks=marks)
 
 
@@ -189,7 +194,7 @@ def _may_hold_codes(block: bytes, delimiter: str) -> bool:
     return b",00" in flat or b",01" in flat
 
 
-def _require_quotes(table: TextTable, n_before: int, block: bytes, n_records: int) -> None:
+def _require_quotes(table: TextFormat, n_before: int, block: bytes, n_records: int) -> None:
     """Raise if a quote too many has made rows part of a cell."""
     place = misquoted(block, table.dialect.delimiter, n_records)
     if place is None:
@@ -205,7 +210,7 @@ def _require_quotes(table: TextTable, n_before: int, block: bytes, n_records: in
     )
 
 
-def _columns_like(pattern: str, is_type: str, table: TextTable, block: bytes, schema: Any) -> list[str]:
+def _columns_like(pattern: str, is_type: str, table: TextFormat, block: bytes, schema: Any) -> list[str]:
     """The columns of a type, by the name of its test in pyarrow, of which a cell is written like ``pattern``."""
     names = [field.name for field in schema if getattr(arrow("types"), is_type)(field.type)]
     if not names:
@@ -214,7 +219,7 @@ def _columns_like(pattern: str, is_type: str, table: TextTable, block: bytes, sc
     return [name for name in names if any_match(text.column(name), pattern)]
 
 
-def read_text(table: TextTable, columns: Sequence[str], begin: int, end: int, size: int) -> Iterator[Any]:
+def read_text(table: TextFormat, columns: Sequence[str], begin: int, end: int, size: int) -> Iterator[Any]:
     """Columns of the rows ``begin`` … ``end`` − 1: lists of arrays of at most ``size`` rows of a block."""
     first = 0
     for block in table.blocks():
@@ -312,7 +317,7 @@ def _misplaced(path: str, error: UnicodeDecodeError) -> ValueError:
     return not_encoded(printable(path), error.encoding, int(error.reason), error.object[error.start])
 
 
-def _diagnosed(table: TextTable, n_before: int, block: bytes, error: Exception) -> ValueError:
+def _diagnosed(table: TextFormat, n_before: int, block: bytes, error: Exception) -> ValueError:
     """What is wrong with a block, in terms of rows; the file is read again to count lines."""
     name, width, delimiter = printable(table.path), len(table.names), table.dialect.delimiter
     for number, record in enumerate(split_records(block, delimiter), start=n_before + 1):
@@ -326,7 +331,7 @@ def _diagnosed(table: TextTable, n_before: int, block: bytes, error: Exception) 
     return ValueError(f"{name} cannot be read as a table: {str(error).strip().splitlines()[0][:200]}")
 
 
-def _line_at(table: TextTable, place: int) -> int:
+def _line_at(table: TextFormat, place: int) -> int:
     """The line of a place in the UTF-8 of a file, counted from 1."""
     n_lines = 1
     for block in _utf8_blocks(table.path, table.dialect.encoding):
@@ -337,7 +342,7 @@ def _line_at(table: TextTable, place: int) -> int:
     return n_lines
 
 
-def _line_of(table: TextTable, row: int) -> int:
+def _line_of(table: TextFormat, row: int) -> int:
     """The last line of a row, counted from 1."""
     delimiter, n_before, n_lines = table.dialect.delimiter, row - 1 + table.dialect.header, 0
     for block in record_blocks(_utf8_blocks(table.path, table.dialect.encoding), delimiter):

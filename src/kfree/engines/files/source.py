@@ -76,8 +76,8 @@ class VectorRows:
     def digest(self) -> str:
         return self.places.digest
 
-    def memory_beside(self, memory: int, least: int) -> int:
-        return self.places.memory_beside(memory, least)
+    def memory_for_fit(self, memory: int, least: int) -> int:
+        return self.places.memory_for_fit(memory, least)
 
     def chunks(self, begin: int, end: int, size: int) -> Generator[Chunk, None, None]:
         for chunk in self.places.chunks(begin, end, size):
