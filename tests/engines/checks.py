@@ -119,7 +119,6 @@ def _answers(rows, lam):
     ):
         yield name, [done.centres, done.stats.n, done.stats.sum, done.stats.sse, np.array(done.n_refused)]
         yield f"{name}: labels", [rows.labels(done.assignment), done.assignment.fingerprints]
-        yield f"{name}: distances", [rows.sq_dists(done.assignment, done.centres)]
     numbers = np.arange(9, dtype=np.int32)[::-1].copy()
     yield "numbered", [in_memory(rows.nearest_labels(sites, numbers))]
     yield from drawn_by(rows, sites)

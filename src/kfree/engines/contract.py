@@ -27,7 +27,6 @@ from kfree.engines.passes import RowPasses, swept
 from kfree.engines.questions import (
     Copies,
     DeferredLabels,
-    Distances,
     FingerprintsOf,
     FirstRow,
     LabelsOf,
@@ -177,10 +176,6 @@ class Rows(ABC):
     def nearest_labels(self, sites: Sites, numbers: Labels) -> Labels:
         """The labels of ``nearest(sites)`` alone, for publishing; ``numbers`` (k,) are those of the sites."""
         return numbers.take(self.ask(LabelsOf(DeferredLabels.of(sites))))
-
-    def sq_dists(self, assignment: Assignment, centres: Floats) -> Floats:
-        """The squared distance of each row to its centre, for publishing."""
-        return self.ask(Distances(assignment.labels, centres))
 
     def _pass(self, stats: Stats, labels: DeferredLabels, n_refused: int = 0) -> Pass:
         assignment = Assignment(labels, labels.n_clusters, lambda: self.ask(FingerprintsOf(labels)))
@@ -365,6 +360,7 @@ class MemoryRows(RowPasses, Rows):
         return numbers.take(self.labels(self.nearest(sites).assignment))
 
     def sq_dists(self, assignment: Assignment, centres: Floats) -> Floats:
+        """The squared distance of each row to its centre."""
         everyone = self.arrays.arange(self.n_rows)
         return self.arrays.to_numpy(self.distances_to_own(everyone, assignment.labels, centres))
 

@@ -311,19 +311,3 @@ class LabelsOf(Question[Labels]):
 
     def join(self, answers: Iterable[Labels]) -> Labels:
         return np.concatenate(list(answers))
-
-
-@dataclass(frozen=True)
-class Distances(Question[Floats]):
-    """The squared distance of each row to its centre, for publishing."""
-
-    name = "distances"
-    labels: DeferredLabels
-    centres: Floats
-
-    def answer(self, rows: RowPasses) -> Floats:
-        labels = self.labels.computed(rows)[0]
-        return rows.arrays.to_numpy(rows.distances_to_own(rows.arrays.arange(rows.n_rows), labels, self.centres))
-
-    def join(self, answers: Iterable[Floats]) -> Floats:
-        return np.concatenate(list(answers))
