@@ -118,6 +118,23 @@ def test_a_path_needs_no_output(blobs_csv, here, capsys, monkeypatch):
     assert sorted(path.name for path in here.iterdir()) == ["data.csv"]
     status, out, err = outcome(["path", "data.csv", "--no-encode", "-o", "-"], capsys)
     assert (status, out.splitlines()[0][:6], "suggested: 3" in err) == (0, "k,lam,", True)
+    status, _, err = outcome(["path", "data.csv", "--format", "xlsx"], capsys)
+    assert (status, "--format xlsx is that of --output; give --output, too" in err) == (2, True)
+
+
+def test_penalties_without_an_end_are_written_in_every_format(blobs_csv, here, capsys):
+    """The first step of a path has no upper end, and JSON and sheets have no number for that."""
+    openpyxl = pytest.importorskip("openpyxl")
+    for ending in ("csv", "jsonl", "xlsx", "parquet"):
+        assert outcome(["path", "data.csv", "--no-encode", "--quiet", "-o", f"steps.{ending}"], capsys)[0] == 0
+    assert rows_of("steps.csv")[0]["lam_high"] == "inf"
+    assert pd.read_parquet("steps.parquet")["lam_high"][0] == np.inf
+    first = (here / "steps.jsonl").read_text().splitlines()[0]
+    assert json.loads(first, parse_constant=pytest.fail)["lam_high"] is None
+    cell = (
+        openpyxl.load_workbook("steps.xlsx").worksheets[0].cell(2, 1 + list(rows_of("steps.csv")[0]).index("lam_high"))
+    )
+    assert (cell.data_type, cell.value) == ("s", "inf")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

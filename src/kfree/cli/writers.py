@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from kfree.cli.console import finite
 from kfree.cli.errors import CommandError
 from kfree.files.places import arrow
 from kfree.files.records import cells_of, split_records
@@ -106,10 +107,13 @@ def write_csv(batches, file, delimiter=None, safe=False):
 
 
 def write_json_lines(batches, file):
+    """Rows of values by name, a line each; numbers that JSON does not have are null."""
     n_rows = 0
     for names, rows in batches:
         for row in rows:
-            cells = {name: None if _is_missing(cell) else cell for name, cell in zip(names, row, strict=True)}
+            cells = {
+                name: None if _is_missing(cell) else cell for name, cell in zip(names, map(finite, row), strict=True)
+            }
             file.write(json.dumps(cells, ensure_ascii=False, default=str).encode() + b"\n")
             n_rows += 1
     return n_rows

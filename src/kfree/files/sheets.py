@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import csv
 import datetime
+import math
 import os
 import shutil
 import tempfile
@@ -141,7 +142,9 @@ def write_sheet(batches: Iterable[tuple[list[str], Iterable[tuple[Any, ...]]]], 
     def cell(value: Any) -> Any:
         if value is None or value != value:
             return None
-        if isinstance(value, bool | int | float | datetime.date | datetime.time) and not getattr(value, "tzinfo", None):
+        is_infinite = isinstance(value, float) and math.isinf(value)  # which a sheet has no number for
+        is_plain = isinstance(value, bool | int | float | datetime.date | datetime.time) and not is_infinite
+        if is_plain and not getattr(value, "tzinfo", None):
             return value
         made = WriteOnlyCell(sheet, value=ILLEGAL.sub("\ufffd", str(value)))
         made.data_type = "s"  # not a formula
