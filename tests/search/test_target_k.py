@@ -106,7 +106,7 @@ def test_a_number_of_shared_clusters_is_met(k, rng):
 
 def test_a_number_of_shared_clusters_that_no_penalties_have():
     X = np.repeat([[0.0], [1.0], [100.0], [101.0]], 10, axis=0)  # the third and the fourth cluster are worth the same
-    with pytest.warns(UserWarning, match="no penalties make target_k=3 global clusters the best"):
+    with pytest.warns(UserWarning, match="no penalty makes target_k=3 global clusters the best"):
         model = HardHDP(target_k=3).fit(X, groups=np.arange(40) % 2)
     assert (model.n_clusters_, model.inertia_) == (3, 5.0)
     # Two and four clusters cost the same: 10 more inertia, or two global and four local clusters more.

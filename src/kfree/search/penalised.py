@@ -14,7 +14,7 @@ from kfree.core.stats import Floats
 from kfree.core.warning import warn, warn_cut_short
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.search.centres.exact_number import around, crossing, with_exactly
+from kfree.search.centres.exact_number import crossing, with_exactly
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
@@ -29,7 +29,7 @@ from kfree.search.summary.exact import Step, merged_means
 from kfree.search.summary.micro import Summary, summarised
 from kfree.search.summary.plan import Plan
 from kfree.search.summary.regions import Search as RegionSearch
-from kfree.search.target import Trial, nearest_to
+from kfree.search.target import Trial, around, nearest_to, warn_of_number
 from kfree.validation.parameters import is_positive_number, random_generator
 
 
@@ -162,30 +162,14 @@ class PenalisedSearch:
         (lam, descent), found = self._nearest_to(k, rows, lam, budget)
         if descent.state.n_clusters == k or not budget.may_go_on():
             return lam, descent
-        near = around(k, [one.state for _, one in found])
+        near = around(k, found)
         lam = crossing(*near) if len(near) == 2 else lam
         exact = with_exactly(k, near, rows, self.family(lam), self.max_iter, budget)
-        self._warn_of_number(exact.state.n_clusters, lam)
+        n_found = exact.state.n_clusters
+        if n_found != k or self.number == "target_k":  # levels of clusters are asked for without a penalty in mind
+            at = f"lam_={self.sq_unit * lam:g}"
+            warn_of_number(self.estimator, f"{self.number}={k} clusters", k, n_found, at)
         return lam, exact
-
-    def _warn_of_number(self, n_found: int, lam: float) -> None:
-        """Say that no penalty makes ``target_k`` clusters the best, or that so many were not found at all.
-
-        Levels of clusters are asked for without a penalty in mind.
-        """
-        if n_found == self.target_k and self.number == "target_k":
-            warn(
-                f"no penalty makes target_k={self.target_k} clusters the best. These are the best {self.target_k} that "
-                f"{self.estimator} found; at lam_={self.sq_unit * lam:g}, fewer and more clusters cost as much or "
-                "less.",
-                UserWarning,
-            )
-        elif n_found != self.target_k:
-            warn(
-                f"{self.estimator} found {n_found} clusters where {self.number}={self.target_k} asks for others: X has "
-                "too few distinct rows, or they are too close together.",
-                UserWarning,
-            )
 
     def _as_suggested(
         self, rows: MemoryRows, lam: float, path: Staircase, budget: Budget

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
+from kfree.core.warning import warn
 from kfree.search.loop import UNWATCHED, Costed, Descent, Watch
 
 # Penalties nearer to each other than this, as a share or by itself, have no other between them.
@@ -58,3 +59,27 @@ def nearest_to(
         if n_clusters == k or following is None or len(found) == most_searches or not watch.may_go_on():
             return min(found, key=lambda one: abs(one[1].state.n_clusters - k)), found
         lam = following
+
+
+def around(k: int, found: Sequence[Trial[S]]) -> list[S]:
+    """The states with the largest number of clusters below k and the smallest above, where there are such."""
+    by_number = sorted((one.state for _, one in found), key=lambda state: state.n_clusters)
+    fewer = [state for state in by_number if state.n_clusters < k][-1:]
+    return [*fewer, *[state for state in by_number if state.n_clusters > k][:1]]
+
+
+def warn_of_number(estimator: str, asked: str, k: int, n_found: int, at: str) -> None:
+    """Say that no penalty makes the best number that of the clusters ``asked`` for, k, or that so many were not found.
+
+    ``at`` names the penalties of those that were found.
+    """
+    if n_found == k:
+        warn(
+            f"no penalty makes {asked} the best. These are the best {k} that {estimator} found; at {at}, fewer and "
+            "more clusters cost as much or less."
+        )
+    else:
+        warn(
+            f"{estimator} found {n_found} clusters at {at}, and not {asked}: no search ended with that number. There "
+            "may be too few different rows or nodes."
+        )

@@ -22,13 +22,6 @@ def crossing(fewer: State, more: State) -> float:
     return (fewer.inertia - more.inertia) / (more.n_clusters - fewer.n_clusters)
 
 
-def around(k: int, found: Sequence[State]) -> list[State]:
-    """The states with the largest number of clusters below k and the smallest above, where there are such."""
-    by_number = sorted(found, key=lambda state: state.n_clusters)
-    fewer = [state for state in by_number if state.n_clusters < k][-1:]
-    return [*fewer, *[state for state in by_number if state.n_clusters > k][:1]]
-
-
 def with_exactly(
     k: int,
     near: Sequence[State],

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from kfree.core.stats import Labels
-from kfree.core.warning import warn
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.objectives.cut import CUTS, NormalizedCut
 from kfree.search.agglomerate import Merges
@@ -19,7 +18,7 @@ from kfree.search.graph.cut_staircase import CutStaircase
 from kfree.search.graph.multilevel import CutState, grown, move_nodes, search
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
-from kfree.search.target import by_difference, nearest_to
+from kfree.search.target import around, by_difference, nearest_to, warn_of_number
 from kfree.validation.parameters import random_generator, require, shown
 
 # The penalty of a graph without links.
@@ -100,29 +99,13 @@ class CutSearch:
         (lam, descent), found = nearest_to(k, lam, lambda lam, _: search_at(lam), monitor, *how)
         if descent.state.n_clusters == k or not monitor.may_go_on():
             return lam, descent
-        fewer = [one.state for _, one in found if one.state.n_clusters < k]
-        more = [one.state for _, one in found if one.state.n_clusters > k]
-        if fewer and more:
-            lam = _crossing(max(fewer, key=_number), min(more, key=_number), cut(lam))
-        exact = _with_exactly(k, more, graph, cut(lam))
+        near = around(k, found)
+        lam = _crossing(near, cut(lam)) if len(near) == 2 else lam
+        exact = _with_exactly(k, [one.state for _, one in found if one.state.n_clusters > k], graph, cut(lam))
         descent = descent if exact is None else Descent(exact, [exact.cost], descent.n_iter, converged=True)
-        self._warn_of_number(descent.state.n_clusters, n_alone, lam)
+        n_found, asked = descent.state.n_clusters + n_alone, f"target_k={self.target_k} clusters"
+        warn_of_number("GraphDPMeans", asked, k + n_alone, n_found, f"lam_={lam:g}")
         return lam, descent
-
-    def _warn_of_number(self, n_found: int, n_alone: int, lam: float) -> None:
-        """Say that no penalty makes ``target_k`` clusters the best, or that so many were not found."""
-        if n_found + n_alone == self.target_k:
-            warn(
-                f"no penalty makes target_k={self.target_k} clusters the best. These are the best {self.target_k} that "
-                f"GraphDPMeans found; at lam_={lam:g}, fewer and more clusters cost as much or less.",
-                UserWarning,
-            )
-        else:
-            warn(
-                f"GraphDPMeans found no penalty at which target_k={self.target_k} clusters are best; lam_={lam:g} "
-                f"gives {n_found + n_alone}.",
-                UserWarning,
-            )
 
     def _require_penalty_above(self, lowest: float) -> None:
         if float(self.lam) <= lowest:
@@ -133,10 +116,10 @@ class CutSearch:
             )
 
 
-def _crossing(fewer: CutState, more: CutState, objective: NormalizedCut) -> float:
+def _crossing(near: list[CutState], objective: NormalizedCut) -> float:
     """The penalty at which two states with different numbers of clusters cost the same."""
-    lower, higher = (float(objective.rates(state.clusters).sum()) for state in (fewer, more))
-    return -(higher - lower) / (more.n_clusters - fewer.n_clusters)
+    lower, higher = (float(objective.rates(state.clusters).sum()) for state in near)
+    return -(higher - lower) / (near[1].n_clusters - near[0].n_clusters)
 
 
 def _with_exactly(k: int, found: list[CutState], graph: Graph, objective: NormalizedCut) -> CutState | None:
@@ -159,10 +142,6 @@ def _merged_to(k: int, state: CutState, graph: Graph, objective: NormalizedCut) 
     merged = CutState.of(in_order_of_first(labels[state.labels]), graph, objective)
     moved = move_nodes(merged, graph, objective)
     return moved if moved.n_clusters == k and moved.cost < merged.cost else merged
-
-
-def _number(state: CutState) -> int:
-    return state.n_clusters
 
 
 def _usual_patience(graph: Graph) -> int:

@@ -11,10 +11,10 @@ import numpy as np
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.warning import warn, warn_cut_short
+from kfree.core.warning import warn_cut_short
 from kfree.engines.local.grouped import GroupedRows
 from kfree.objectives.hdp import HDPObjective
-from kfree.search.centres.exact_number import around, with_exactly
+from kfree.search.centres.exact_number import with_exactly
 from kfree.search.centres.split_merge import Budget
 from kfree.search.centres.state import State
 from kfree.search.groups.hdp import at_rest, shared_split_merge, sweeps
@@ -23,7 +23,7 @@ from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
 from kfree.search.result import Result
 from kfree.search.span import coordinates, ended, is_wide
-from kfree.search.target import nearest_to
+from kfree.search.target import around, nearest_to, warn_of_number
 from kfree.validation.parameters import random_generator
 
 
@@ -90,7 +90,7 @@ class SharedSearch:
         (scale, descent), found = nearest_to(k, 1.0, search, monitor)
         is_exact = descent.state.n_clusters == k
         if not is_exact and not self.sweep and monitor.may_go_on():
-            near = around(k, [one.state for _, one in found])
+            near = around(k, found)
             scale = self._crossing(objective, *near) if len(near) == 2 else scale
             at_crossing = self._scaled(objective, scale)
             budget = self._budget(monitor)
@@ -98,7 +98,8 @@ class SharedSearch:
         chosen = self._scaled(objective, scale)
         result = self._finished(rows, chosen, descent, monitor)
         if not is_exact:
-            self._warn_of_number(result.state.n_clusters, chosen.lam_local, chosen.lam)
+            at = f"lam_local_={chosen.lam_local:g} and lam_global_={chosen.lam:g}"
+            warn_of_number("HardHDP", f"target_k={k} global clusters", k, result.state.n_clusters, at)
         return result
 
     def _crossing(self, objective: HDPObjective, fewer: State, more: State) -> float:
@@ -106,22 +107,6 @@ class SharedSearch:
         free = self._scaled(objective, 0.0)
         lost, saved = (one.cost(fewer.stats) - one.cost(more.stats) for one in (free, objective))
         return max(lost / (lost - saved), 0.0) if lost != saved else 1.0
-
-    def _warn_of_number(self, n_found: int, local: float, global_: float) -> None:
-        """Say that no penalties make ``target_k`` clusters the best, or that so many were not found."""
-        if n_found == self.target_k:
-            warn(
-                f"no penalties make target_k={self.target_k} global clusters the best. These are the best "
-                f"{self.target_k} that HardHDP found; at lam_local_={local:g} and lam_global_={global_:g}, fewer and "
-                "more clusters cost as much or less.",
-                UserWarning,
-            )
-        else:
-            warn(
-                f"HardHDP found no penalties at which target_k={self.target_k} global clusters are best; "
-                f"lam_local_={local:g} and lam_global_={global_:g} give {n_found}.",
-                UserWarning,
-            )
 
     def _descended(
         self, rows: GroupedRows, objective: HDPObjective, sites: Sites | None, monitor: Monitor
