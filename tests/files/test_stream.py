@@ -15,7 +15,9 @@ from kfree.files import open_rows
 from kfree.native import _core
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.summary.exact import descended, merged_means, started
+from kfree.search.centres.state import assigned
+from kfree.search.loop import Descent
+from kfree.search.summary.exact import descended, merged_means
 from kfree.search.summary.micro import summarised
 from kfree.search.summary.plan import Plan
 
@@ -115,6 +117,6 @@ def test_nothing_as_long_as_the_rows_crosses(rng):
     objective = DPMeansObjective(100.0)
     summary = summarised(metered, objective, Plan.of(3_000_000, X.shape[1], _core.BLOCK), None, 0, 1)
     found = split_merge(summary.rows, objective, None, 50, None, Budget(np.random.RandomState(0)))
-    descended(metered, started(metered, found.state.sites, objective), objective, merged_means)
+    descended(metered, Descent.at(assigned(found.state.sites, metered, objective)), objective, merged_means)
     assert metered.largest["sweep"] < len(X) / 2
     assert metered.largest["nearest"] < 1000

@@ -10,11 +10,17 @@ from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import recentred, state_of
-from kfree.search.summary.regions import Limits, Proposal, _left, _matched, divided, searched_by_regions
+from kfree.search.summary.plan import Plan
+from kfree.search.summary.regions import Proposal, _left, _matched, divided, searched_by_regions
 
 
 def blobs(rng, n_rows=4000, n_blobs=30):
     return 6.0 * rng.normal(size=(n_blobs, 3))[rng.integers(n_blobs, size=n_rows)] + rng.normal(size=(n_rows, 3))
+
+
+def plan(region_rows, region_sample):
+    """A plan of which regions look at their own rows alone."""
+    return Plan(0, 0, 0, 0, 0, region_rows, region_sample)
 
 
 def search(rows, objective, sites, divisible, max_clusters=None):
@@ -75,7 +81,7 @@ def test_regions_lower_the_cost_to_that_of_a_search_on_all_rows(rng):
     engine, objective = open_engine("native", X, n_threads=1), DPMeansObjective(60.0)
     full = search(engine, objective, None, None)
     start = Proposal(Sites.of(engine.among(np.arange(20)).rows(np.arange(20))), np.full(20, 300.0))
-    found = searched_by_regions(engine, start, objective, search, Limits(2000, 500, 22, 0))
+    found = searched_by_regions(engine, start, objective, search, plan(2000, 500), 22, 0)
     assert found.n_iter <= 22
     assert found.state.cost <= 1.003 * full.cost
     assert (np.diff(found.cost_history) < 0).all()
@@ -88,7 +94,7 @@ def test_clusters_at_the_border_of_a_region_are_found():
     engine, objective = open_engine("native", X, n_threads=1), DPMeansObjective(60.0)
     full = search(engine, objective, None, None)
     start = Proposal(Sites.of(engine.among(np.arange(20)).rows(np.arange(20))), np.full(20, 200.0))
-    found = searched_by_regions(engine, start, objective, search, Limits(1200, 600, 22, 0))
+    found = searched_by_regions(engine, start, objective, search, plan(1200, 600), 22, 0)
     assert found.state.cost <= 1.003 * full.cost
     assert len(found.state.sites.uids) >= 0.95 * len(full.sites.uids)
 
@@ -113,7 +119,7 @@ def test_rows_that_were_not_taken_are_left(rng):
 def test_no_more_clusters_than_allowed(rng):
     engine, objective = open_engine("native", blobs(rng), n_threads=1), DPMeansObjective(60.0)
     start = Proposal(Sites.of(engine.among(np.arange(5)).rows(np.arange(5))), np.full(5, 800.0))
-    found = searched_by_regions(engine, start, objective, partial(search, max_clusters=9), Limits(1500, 400, 22, 0))
+    found = searched_by_regions(engine, start, objective, partial(search, max_clusters=9), plan(1500, 400), 22, 0)
     assert len(found.state.sites.uids) <= 9
 
 
@@ -127,6 +133,6 @@ def test_a_proposal_that_costs_more_is_refused(rng):
         return state
 
     first = state_of(start.sites, engine.nearest(start.sites), objective)
-    found = searched_by_regions(engine, start, objective, ruined, Limits(4000, 2000, 9, 0))
+    found = searched_by_regions(engine, start, objective, ruined, plan(4000, 2000), 9, 0)
     assert found.n_iter > 1
     assert (found.state.cost, found.cost_history) == (first.cost, [first.cost])

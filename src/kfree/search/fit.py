@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Protocol
 
 from kfree.engines.contract import MemoryRows, Rows
-from kfree.search.centres.state import State
+from kfree.search.centres.state import State, assigned
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
 from kfree.search.result import Result, SummarySearch
-from kfree.search.summary.exact import MOST_PASSES, Step, descended, started
+from kfree.search.summary.exact import MOST_PASSES, Step, descended
 from kfree.search.summary.micro import Summary
 from kfree.search.summary.plan import Plan
-from kfree.search.summary.regions import Limits, Proposal, searched_by_regions
+from kfree.search.summary.regions import Proposal, searched_by_regions
 from kfree.search.summary.regions import Search as RegionSearch
 
 
@@ -41,23 +41,24 @@ def fit_by_summary(
     """Search a summary of the rows, then go on with passes over all rows."""
     summary = search.summary_of(rows, plan, seed, n_threads)
     found = search(summary.rows, monitor)
-    begun = _begun(rows, found, search, plan, seed, monitor)
     most = min(MOST_PASSES, search.max_iter)
+    begun = _begun(rows, found, search, plan, most, seed, monitor)
     descent = descended(rows, begun, found.objective, search.step, most, monitor)
     limit = "max_iter" if most == search.max_iter else "passes"
     descent.stop_reason = monitor.stop_reason(descent, most, limit)
     earlier, cost = found.descent, found.descent.state.cost + summary.offset
-    searched = SummarySearch(summary.sample, cost, earlier.n_iter, earlier.converged, summary.n_passes)
+    searched = SummarySearch(summary.sample, cost, earlier.n_iter, earlier.converged)
     return Result(rows, found.objective, descent.state, descent, found.path, searched)
 
 
-def _begun(rows: Rows, found: Result, search: Search, plan: Plan, seed: int, monitor: Monitor) -> Descent[State]:
+def _begun(
+    rows: Rows, found: Result, search: Search, plan: Plan, most: int, seed: int, monitor: Monitor
+) -> Descent[State]:
     """The first pass over all rows, or the passes that search them region by region."""
     region_search = search.region_search(monitor)
     if region_search is None:
-        begun = started(rows, found.state.sites, found.objective)
+        begun = Descent.at(assigned(found.state.sites, rows, found.objective))
         monitor.report(begun)
         return begun
-    limits = Limits(plan.region_rows, plan.region_sample, min(MOST_PASSES, search.max_iter), seed)
     start = Proposal(found.state.sites, found.state.stats.n)
-    return searched_by_regions(rows, start, found.objective, region_search, limits, monitor)
+    return searched_by_regions(rows, start, found.objective, region_search, plan, most, seed, monitor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,14 +22,15 @@ from kfree.search.path.staircase import Staircase
 class SummarySearch:
     """The search on a summary that came before the passes over all rows: a sample of the rows, cost and moves.
 
-    ``n_passes`` are the passes over all rows that made the summary.
+    ``n_passes`` over all rows make a summary: one draws the sample, one makes micro-clusters.
     """
+
+    n_passes: ClassVar[int] = 2
 
     sample: MemoryRows
     cost: float
     n_iter: int
     converged: bool
-    n_passes: int
 
 
 @dataclass(frozen=True)

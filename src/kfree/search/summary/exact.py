@@ -22,11 +22,6 @@ MOST_PASSES = 22
 Step = Callable[[State, DPMeansObjective], Sites]
 
 
-def started(rows: Rows, sites: Sites, objective: DPMeansObjective) -> Descent[State]:
-    """The first pass."""
-    return Descent.at(assigned(sites, rows, objective))
-
-
 def descended(
     rows: Rows,
     descent: Descent[State],

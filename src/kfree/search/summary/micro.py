@@ -65,7 +65,6 @@ class Summary:
     rows: SummaryRows
     sample: MemoryRows
     offset: float
-    n_passes: int
 
 
 def summarised(
@@ -101,7 +100,7 @@ def summarised(
     counts = weight > 0
     micro = SummaryRows(rows.frame.outward(points[counts]), weight[counts], rows, sample, n_threads)
     offset = exact_sum(objective.least_cost(done.stats, done.centres))
-    return Summary(micro, sample, offset, n_passes=2)
+    return Summary(micro, sample, offset)
 
 
 def _n_micro(n_clusters: int, usual: int, plan: Plan, n_sampled: int) -> int:

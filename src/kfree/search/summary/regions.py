@@ -26,6 +26,7 @@ from kfree.native.memory import give_back_free_memory
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.state import State, recentred, state_of
 from kfree.search.loop import UNWATCHED, Descent, Watch
+from kfree.search.summary.plan import Plan
 
 # If regions cannot hold all rows, all clusters are first searched at once on a random sample of so many rows per
 # cluster, or more.
@@ -52,16 +53,6 @@ Search = Callable[[MemoryRows, DPMeansObjective, Sites, float], State]
 
 
 @dataclass(frozen=True)
-class Limits:
-    """``n_rows`` of a region at most, ``n_sampled`` if it has more, ``most_passes``, and the ``seed`` of draws."""
-
-    n_rows: int
-    n_sampled: int
-    most_passes: int
-    seed: int
-
-
-@dataclass(frozen=True)
 class Proposal:
     """Sites for the next pass, and the weight that each is expected to have."""
 
@@ -74,11 +65,13 @@ def searched_by_regions(
     start: Proposal,
     objective: DPMeansObjective,
     search: Search,
-    limits: Limits,
+    plan: Plan,
+    most_passes: int,
+    seed: int,
     watch: Watch = UNWATCHED,
 ) -> Descent[State]:
     """Rounds over regions that cover all clusters, until a round gains less than ``_LEAST_SHARE`` per pass."""
-    rounds = _Rounds(rows, limits)
+    rounds = _Rounds(rows, plan, seed)
     proposal, region = start, rounds.upcoming(start)
     descent: Descent[State] | None = None
     while True:
@@ -94,7 +87,7 @@ def searched_by_regions(
                 descent.cost_history.append(new.cost)
         rounds.count(descent.state.cost)
         watch.report(descent)
-        if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= limits.most_passes or not watch.may_go_on():
+        if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= most_passes or not watch.may_go_on():
             return descent
         give_back_free_memory()
         proposal = _proposed(descent.state, region, drawn, is_all, objective, search)
@@ -104,8 +97,8 @@ def searched_by_regions(
 class _Rounds:
     """Which clusters the next region has, by their uids; every round divides all clusters in another way."""
 
-    def __init__(self, rows: Rows, limits: Limits):
-        self._n_rows, self._limits = rows.n_counting, limits
+    def __init__(self, rows: Rows, plan: Plan, seed: int):
+        self._n_rows, self._plan, self._seed = rows.n_counting, plan, seed
         self._per_weight = rows.n_counting / rows.total_weight
         self._queue: list[Index] = []
         self._n_rounds = self._n_passes = 0
@@ -123,9 +116,9 @@ class _Rounds:
         """What the next pass is to draw."""
         wanted = np.isin(proposal.sites.uids, uids)
         expected = float(proposal.weight[wanted].sum()) * self._per_weight
-        fits = expected <= self._limits.n_rows
-        size = self._limits.n_rows if fits else self._limits.n_sampled
-        return Region(wanted, size, self._limits.seed + self._n_rounds, expected, border=fits and not wanted.all())
+        fits = expected <= self._plan.region_rows
+        size = self._plan.region_rows if fits else self._plan.region_sample
+        return Region(wanted, size, self._seed + self._n_rounds, expected, border=fits and not wanted.all())
 
     def count(self, cost: float) -> None:
         """A pass was made; the last one of a round decides whether there is another."""
@@ -135,15 +128,15 @@ class _Rounds:
             self._begun_at, self._n_passes = cost, 0
 
     def _divided(self, proposal: Proposal) -> list[Index]:
-        n_clusters, sampled = len(proposal.sites.uids), self._limits.n_sampled
-        n_regions = math.ceil(_MARGIN * self._n_rows / self._limits.n_rows)
+        n_clusters, sampled = len(proposal.sites.uids), self._plan.region_sample
+        n_regions = math.ceil(_MARGIN * self._n_rows / self._plan.region_rows)
         can_begin = self._n_rounds == 0 and n_regions > _MOST_REGIONS and _ROWS_PER_CLUSTER * n_clusters <= sampled
         if can_begin or n_clusters <= _SAMPLING_SHARE * sampled:
             return [proposal.sites.uids]
         if 1 < n_regions <= _MOST_REGIONS:
-            n_regions = math.ceil(_MARGIN_WITH_BORDER * self._n_rows / self._limits.n_rows)
+            n_regions = math.ceil(_MARGIN_WITH_BORDER * self._n_rows / self._plan.region_rows)
         n_regions = min(n_regions, _MOST_REGIONS, n_clusters)
-        rng = np.random.RandomState(self._limits.seed + self._n_rounds)
+        rng = np.random.RandomState(self._seed + self._n_rounds)
         return [proposal.sites.uids[places] for places in divided(proposal, n_regions, rng)]
 
 
