@@ -113,7 +113,7 @@ class ClusterSums:
 
     def segments(self, rows: torch.Tensor | None, labels: torch.Tensor, k: int) -> sums.Segments:
         """Rows by cluster and group of blocks."""
-        levels = sums.levels_for(self._rows.n_rows, self._first_block, self._span is None, k)
+        levels = sums.levels_for(self._rows.X.shape, self._first_block, self._span is None, k)
         return sums.Segments(self._rows, self._first_block, rows, labels, k, levels)
 
     def _arriving(self, parts: torch.Tensor, k: int) -> Callable[[], Stats]:

@@ -27,7 +27,7 @@ _FEW_PRODUCTS = 1 << 36
 # a few where all rows are ranked in no time.
 _LONGEST_WAIT, _VAIN = 4, 2
 # Short fits make few passes that use the one before, so that their record comes later than others.
-_RECORDED_REVISIT = 4
+_RECORDED_REVISIT = 12
 _NONE: Index = np.empty(0, dtype=np.int64)
 
 

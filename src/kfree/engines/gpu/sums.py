@@ -14,8 +14,9 @@ from kfree.engines.gpu.rows import DeviceRows
 
 BLOCK = 1 << sums.BLOCK_BITS.value
 LEVELS = sums.LEVELS.value
-# So many segments keep all processors of a large GPU busy. One with more rows on average would take too long.
-ENOUGH, MOST_ROWS = 8192, 1024
+# So many segments keep all processors of a large GPU busy. One with more rows on average would take too long. Where so
+# many numbers allow more of them, the largest cluster takes less time.
+ENOUGH, ENOUGH_NUMBERS, MOST_ROWS = 8192, 1 << 17, 1024
 # Columns that a warp adds at most, and numbers that it loads before it adds them.
 MOST_COLUMNS, NUMBERS_AHEAD = 64, 256
 
@@ -68,14 +69,16 @@ class Segments:
         return out
 
 
-def levels_for(n_rows: int, first_block: int, is_all: bool, k: int) -> int:
+def levels_for(shape: tuple[int, int], first_block: int, is_all: bool, k: int) -> int:
     """How many levels of the tree a segment holds: as many as leave enough segments that are not too long.
 
     A range of rows that does not begin and end with a group holds fewer, since groups do not straddle ranges.
     """
+    n_rows, n_features = shape
     n_blocks = -(-n_rows // BLOCK)
     ends = 0 if is_all else first_block | (first_block + n_blocks)
-    most = min((n_blocks * k) // ENOUGH, (MOST_ROWS * k) // BLOCK)
+    enough = max(ENOUGH, ENOUGH_NUMBERS // (n_features + 2))
+    most = min((n_blocks * k) // enough, (MOST_ROWS * k) // BLOCK)
     fits = (level for level in range(LEVELS, 0, -1) if ends % (1 << level) == 0 and 1 << level <= most)
     return next(fits, 0)
 

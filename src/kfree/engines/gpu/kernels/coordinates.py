@@ -76,5 +76,23 @@ def in_order(total, terms, BLOCK_ROWS: tl.constexpr):
 
 
 @triton.jit
+def columns_of(tile, BLOCK_ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """The columns of a tile of 1, 2, 4 or 8, in order."""
+    if COLUMNS == 1:
+        return (tl.reshape(tile, (BLOCK_ROWS,)),)
+    elif COLUMNS == 2:
+        return tl.split(tile)
+    elif COLUMNS == 4:
+        even, odd = tl.split(tl.reshape(tile, (BLOCK_ROWS, 2, 2)))
+        a, b = tl.split(even), tl.split(odd)
+        return a[0], b[0], a[1], b[1]
+    else:
+        even, odd = tl.split(tl.reshape(tile, (BLOCK_ROWS, 4, 2)))
+        quarters = _halves(even, 2, BLOCK_ROWS) + _halves(odd, 2, BLOCK_ROWS)  # columns ≡ 0, 2, 1, 3 modulo 4
+        a, c, b, d = tl.split(quarters[0]), tl.split(quarters[1]), tl.split(quarters[2]), tl.split(quarters[3])
+        return a[0], b[0], c[0], d[0], a[1], b[1], c[1], d[1]
+
+
+@triton.jit
 def _halves(terms, HALF: tl.constexpr, BLOCK_ROWS: tl.constexpr):
     return tl.split(tl.reshape(terms, (BLOCK_ROWS, HALF, 2)))
