@@ -74,7 +74,7 @@ def _rank_narrow(
         rows.X, or_other(listed, labels), or_other(own, labels), scaled, centres, labels, at_least,
         or_other(sq_dist, centres), undecided, n_undecided, rows.anchor, rows.shift, rows.lengths, len(labels),
         n_groups, *rows.strides, rounding(d), scale, D=d, LISTED=listed is not None, EXCLUDE=own is not None,
-        MEASURED=sq_dist is not None, UNIT=rows.unit, COLUMNS=triton.next_power_of_2(d), BLOCK_ROWS=_ROWS,
-        BLOCK_SITES=_SITES, GROUP=group, num_warps=_WARPS, **EXACT,
+        MEASURED=sq_dist is not None, UNIT=rows.unit, FEW=rows.columns_at_once, BLOCK_ROWS=_ROWS, BLOCK_SITES=_SITES,
+        GROUP=group, num_warps=_WARPS, **EXACT,
     )  # fmt: skip
     join_nearer(rows, centres, labels, sq_dist, listed=listed, items=undecided, n_items=n_undecided, own=own)

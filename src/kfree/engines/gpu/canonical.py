@@ -24,7 +24,7 @@ def distances_to_own(
         distances.distances_to_own[(triton.cdiv(len(labels), block),)](
             rows.X, or_other(listed, labels), labels, centres, sq_dist, rows.anchor, rows.shift, rows.lengths,
             len(labels), rows.n_features, *rows.strides,
-            LISTED=listed is not None, UNIT=rows.unit, FEW=rows.is_narrow, BLOCK_ROWS=block, num_warps=4, **EXACT,
+            LISTED=listed is not None, UNIT=rows.unit, FEW=rows.columns_at_once, BLOCK_ROWS=block, num_warps=4, **EXACT,
         )  # fmt: skip
     return sq_dist
 

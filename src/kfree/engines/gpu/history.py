@@ -183,6 +183,6 @@ class History:
         revisit.revisit[(triton.cdiv(rows.n_rows, block),)](
             rows.X, self._centres, *state, doubtful, counts, self._most_in_doubt,
             rows.anchor, rows.shift, rows.lengths, rows.n_rows, rows.n_features, *rows.strides,
-            UNIT=rows.unit, FEW=rows.is_narrow, BLOCK_ROWS=block, num_warps=4, **EXACT,
+            UNIT=rows.unit, FEW=rows.columns_at_once, BLOCK_ROWS=block, num_warps=4, **EXACT,
         )  # fmt: skip
         return moved, doubtful, counts

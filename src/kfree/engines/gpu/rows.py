@@ -50,6 +50,11 @@ class DeviceRows:
         return int(self.n_features) <= FEW_COLUMNS
 
     @property
+    def columns_at_once(self) -> int:
+        """All columns of narrow rows, filled up to a power of two; else zero."""
+        return triton.next_power_of_2(self.n_features) if self.is_narrow else 0
+
+    @property
     def strides(self) -> tuple[int, int]:
         return self.X.stride(0), self.X.stride(1)
 

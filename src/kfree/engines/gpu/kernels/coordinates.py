@@ -39,20 +39,20 @@ def sq_dist_to(
 ):  # fmt: skip
     """Σ_t (z_t − c_t)² of each row of a tile to its site, t in order.
 
-    FEW columns are read one by one; more of them by the tile, since neighbours in memory are read at once.
+    Neighbours in memory are read at once: tiles of 16 columns, or one of FEW, which is 1, 2, 4 or 8, else 0.
     """
     total = tl.zeros([BLOCK_ROWS], tl.float64)
-    if FEW:
-        for t in range(0, d):
-            z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
-            gap = z - tl.load(centres + site.to(tl.int64) * d + t, mask=mask, other=0.0)
-            total += gap * gap
-    else:
-        for first in range(0, d, 16):
-            column = first + tl.arange(0, 16)
-            z = coordinate_tile(X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT)
-            inside = mask[:, None] & (column < d)[None, :]
-            gap = z - tl.load(centres + site[:, None] * d + column[None, :], mask=inside, other=0.0)
+    AT_ONCE: tl.constexpr = FEW if FEW else 16
+    for first in range(0, FEW if FEW else d, AT_ONCE):
+        column = first + tl.arange(0, AT_ONCE)
+        z = coordinate_tile(X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT)
+        inside = mask[:, None] & (column < d)[None, :]
+        gap = z - tl.load(centres + site.to(tl.int64)[:, None] * d + column[None, :], mask=inside, other=0.0)
+        if FEW:
+            terms = columns_of(gap * gap, BLOCK_ROWS, FEW)
+            for t in tl.static_range(FEW):
+                total += terms[t]
+        else:
             total = in_order(total, gap * gap, BLOCK_ROWS)
     return total
 

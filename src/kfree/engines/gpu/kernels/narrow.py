@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from kfree.engines.gpu.kernels.bounds import MARGIN, best_two, bounds
-from kfree.engines.gpu.kernels.coordinates import columns_of, coordinate_tile
+from kfree.engines.gpu.kernels.coordinates import coordinate, sq_dist_to
 
 
 @triton.jit(do_not_specialize=["k", "n_tiles"])
@@ -44,7 +44,7 @@ def rank_narrow(
     X, rows, own, scaled, centres, label, at_least, sq_dist, undecided, n_undecided, anchor, shift, lengths,
     n_items, n_groups, row_stride, column_stride, rounding, scale,
     D: tl.constexpr, LISTED: tl.constexpr, EXCLUDE: tl.constexpr, MEASURED: tl.constexpr, UNIT: tl.constexpr,
-    COLUMNS: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr, GROUP: tl.constexpr,
+    FEW: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr, GROUP: tl.constexpr,
 ):  # fmt: skip
     """out label (m,): the nearest site; at_least (m,) as in half.py; sq_dist (m,), if MEASURED: the canonical distance.
 
@@ -56,14 +56,13 @@ def rank_narrow(
     mask = item < n_items
     row = tl.load(rows + item, mask=mask, other=0) if LISTED else item
     length = tl.load(lengths + row, mask=mask, other=1.0) if UNIT else tl.zeros([BLOCK_ROWS], tl.float64)
-    # Neighbours in memory are read at once.
-    column = tl.arange(0, COLUMNS)
-    z = coordinate_tile(X, row, column, mask, anchor, shift, length, D, row_stride, column_stride, UNIT)
-    x = columns_of((scale * z).to(tl.float32), BLOCK_ROWS, COLUMNS)
-    columns, norm = (), tl.zeros([BLOCK_ROWS], tl.float32)
+    x, columns, norm = (), (), tl.zeros([BLOCK_ROWS], tl.float32)
     for t in tl.static_range(D):
-        norm += x[t] * x[t]
-        columns = columns + (x[t][:, None],)  # noqa: RUF005  Triton has no unpacking
+        z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
+        scaled_z = (scale * z).to(tl.float32)
+        norm += scaled_z * scaled_z
+        x = x + (scaled_z,)  # noqa: RUF005  Triton has no unpacking
+        columns = columns + (scaled_z[:, None],)  # noqa: RUF005
     excluded = tl.load(own + item, mask=mask, other=-1) if EXCLUDE else tl.zeros([BLOCK_ROWS], tl.int32)
     lane = tl.arange(0, BLOCK_SITES)
     first = tl.full([BLOCK_ROWS, BLOCK_SITES], float("-inf"), tl.float32)
@@ -96,12 +95,9 @@ def rank_narrow(
     tl.store(label + item, winner, mask=mask)
     tl.store(at_least + item, tl.where(in_doubt > 0, 0.0, others) / (scale * MARGIN), mask=mask)
     if MEASURED:
-        inside = mask[:, None] & (column < D)[None, :]
-        gap = z - tl.load(centres + winner.to(tl.int64)[:, None] * D + column[None, :], mask=inside, other=0.0)
-        terms = columns_of(gap * gap, BLOCK_ROWS, COLUMNS)
-        total = terms[0]
-        for t in tl.static_range(1, D):
-            total += terms[t]
+        total = sq_dist_to(
+            X, row, winner, centres, anchor, shift, length, mask, D, row_stride, column_stride, UNIT, FEW, BLOCK_ROWS
+        )
         tl.store(sq_dist + item, total, mask=mask)
     n_in_doubt = tl.sum(in_doubt)
     if n_in_doubt > 0:
