@@ -180,6 +180,43 @@ def test_passes_take_arrays_that_fit_each_other(name, short):
         call_pass(name, arrays)
 
 
+def arrays_of_graphs():
+    """A path of four nodes, and what functions of graphs are given with it."""
+    path = {"begin": np.array([0, 1, 3, 5, 6]), "neighbour": np.array([1, 0, 2, 1, 3, 2], dtype=np.int32)}
+    path |= {"weight": np.ones(6), "out": np.array([1.0, 2.0, 2.0, 1.0]), "volume": np.array([1.0, 2.0, 2.0, 1.0])}
+    label, new = np.array([0, 0, 1, 1], dtype=np.int32), {"new_begin": np.zeros(3, dtype=np.int64)}
+    new |= {"new_neighbour": np.zeros(6, dtype=np.int32), "new_weight": np.ones(6), "new_out": np.ones(2)}
+    return {
+        "move_nodes": path | {"order": np.arange(4), "block": np.zeros(4, dtype=np.int32), "label": label},
+        "contract": path | {"label": label} | new,
+        "merge_neighbours": path | {"pairs": np.zeros((3, 2), dtype=np.int64), "cost": np.ones(3)},
+    }
+
+
+NUMBERS_OF_GRAPHS = {
+    "move_nodes": {"lam": 0.1, "least_gain": 0.0, "thorough": False},
+    "contract": {},
+    "merge_neighbours": {"below": 0.1},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "short"), [(name, short) for name, arrays in arrays_of_graphs().items() for short in arrays]
+)
+def test_functions_of_graphs_take_arrays_that_fit_each_other(name, short):
+    arrays = arrays_of_graphs()[name]
+    getattr(_core, name)(**arrays, **NUMBERS_OF_GRAPHS[name])
+    arrays[short] = np.ascontiguousarray(arrays[short][..., :-1])
+    with pytest.raises(ValueError, match="must have shape|must rise"):
+        getattr(_core, name)(**arrays, **NUMBERS_OF_GRAPHS[name])
+
+
+def test_order_of_nodes():
+    given = arrays_of_graphs()["move_nodes"] | NUMBERS_OF_GRAPHS["move_nodes"]
+    with pytest.raises(ValueError, match="order must lie between 0 and 3"):
+        _core.move_nodes(**given | {"order": np.array([0, 1, 2, 4])})
+
+
 @pytest.mark.parametrize("name", ["nearest", "k_means"])
 def test_bounds_are_those_of_the_rows(name, monkeypatch):
     monkeypatch.setitem(NUMBERS_OF_PASSES[name], "bounds", 29)

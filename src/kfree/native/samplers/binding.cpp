@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-
 #include "core/binding.hpp"
 #include "core/checks.hpp"
 #include "samplers/collapsed.hpp"
