@@ -345,12 +345,6 @@ def require_rows(X, estimator):
         raise ValueError(f"X=None is not allowed: {type(estimator).__name__} does not keep its rows. Give X.")
 
 
-def column_names(X, estimator):
-    """Names of the columns of X, or None."""
-    names = frames.column_names(X)
-    return getattr(estimator, "feature_names_in_", None) if names is None else [str(name) for name in names]
-
-
 def or_new(estimator, labels, X, allow_new):
     """Labels, −1 where a row is an outlier and ``allow_new`` is true."""
     if not allow_new:

@@ -17,7 +17,6 @@ from kfree.core.stats import Floats
 from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.registry import ENGINES
 from kfree.estimators._base import (
-    column_names,
     digest_of,
     or_new,
     publish,
@@ -31,7 +30,7 @@ from kfree.explain.duplicates import Duplicates
 from kfree.explain.spread import SpreadSample, rows_for_spreads
 from kfree.files.rows import FileRows
 from kfree.models.centres import CentreModel
-from kfree.validation.frames import require_columns_of_fit
+from kfree.validation.frames import printed_names, require_columns_of_fit
 from kfree.validation.parameters import choice, count, require, threads
 from kfree.validation.rows import validated_weights
 from kfree.validation.tensors import in_memory, placed_like
@@ -287,7 +286,7 @@ def view_of(estimator, X):
     noise_of = estimator.__dict__.get("_noise_of_")
     if noise_of is not None and noise_of == digest_of(in_memory(rows)):
         labels = in_memory(estimator.labels_)
-    names = column_names(X, estimator)
+    names = printed_names(X, estimator)
     return estimator._model_.view(rows, labels, names, estimator.engine, estimator.n_threads)
 
 

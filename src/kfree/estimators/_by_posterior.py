@@ -5,11 +5,11 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.stats import Labels
-from kfree.estimators._base import column_names, or_new, require_rows
+from kfree.estimators._base import or_new, require_rows
 from kfree.explain.view import view_by_distances
 from kfree.models.bayesian_rows import DATA
 from kfree.models.posterior import distances_of
-from kfree.validation.frames import require_columns_of_fit
+from kfree.validation.frames import printed_names, require_columns_of_fit
 from kfree.validation.parameters import check
 from kfree.validation.rows import validated_rows
 
@@ -62,7 +62,7 @@ def view_of(estimator, X, labels):
         raise ValueError(f"X has {rows.shape[0]} rows; give the {len(labels)} rows of fit.")
     distance = "Euclidean distance to the mean" if model.covariances is None else "Mahalanobis distance to the centre"
     told = {"distance": distance + " of shares" * (kind == "multinomial"), "columns": rows}
-    told["names"] = column_names(X, estimator)
+    told["names"] = printed_names(X, estimator)
     distances = distances_of(kind, rows, model.centres, model.covariances)
     return view_by_distances(distances, labels, model.centres, **told)
 

@@ -25,7 +25,7 @@ from kfree.estimators._auto_models import (
     fit_on_all,
     has_encoded_levels,
 )
-from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, report, require_rows
+from kfree.estimators._base import ClusterEstimator, or_new, publish, report, require_rows
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import judging
 from kfree.exceptions import DataAdvice
@@ -34,7 +34,7 @@ from kfree.native.threads import one_blas_thread
 from kfree.search.judge.choose import FEWEST_ROWS
 from kfree.search.judge.stability import interval_of, is_sure, jaccard
 from kfree.search.span import first_of_equal
-from kfree.validation.frames import require_columns_of_fit
+from kfree.validation.frames import printed_names, require_columns_of_fit
 from kfree.validation.parameters import (
     VERBOSE,
     check,
@@ -217,7 +217,7 @@ class AutoCluster(ClusterEstimator):
             fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, **settings)
             tell("all rows", 1.0)
         note = _AS_ENCODED if scale != self.scale == "auto" and scale == "none" and not frame.unit else ""
-        named = columns_in_words(frame.columns, column_names(X, self))
+        named = columns_in_words(frame.columns, printed_names(X, self))
         publish(self, X, fitted_attributes(frame, choice, fitted, judged, note, named) | {"noise_columns_": noise})
         if len(judged) < FEWEST_ROWS:
             warn(
@@ -271,7 +271,7 @@ class AutoCluster(ClusterEstimator):
     def _view(self, X):
         require_rows(X, self)
         ready = self._ready(X)
-        return replace(self.model_._view(ready), columns=self._validated(X), names=column_names(X, self))
+        return replace(self.model_._view(ready), columns=self._validated(X), names=printed_names(X, self))
 
     def _validated(self, X):
         rows = validated_rows(X, self)

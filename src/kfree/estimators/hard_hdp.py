@@ -15,7 +15,6 @@ from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.local.grouped import GroupedRows
 from kfree.estimators._base import (
     ClusterEstimator,
-    column_names,
     digest_of,
     or_new,
     publish,
@@ -31,7 +30,7 @@ from kfree.models.groups import GroupModel, numbers_within
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.groups.search import SharedSearch, searched_in_span
-from kfree.validation.frames import require_columns_of_fit, require_names
+from kfree.validation.frames import printed_names, require_columns_of_fit, require_names
 from kfree.validation.groups import (
     refuse_groups_as_y,
     renumbered,
@@ -477,7 +476,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         labels, space = self.predict(X) if self._unnamed_ else self.labels_, self._model_.space
         distance = "Euclidean distance to the centre" + ("" if space is None else " in feature space")
         columns = None if space is not None and not space.knows_lengths else rows
-        names = column_names(with_columns(X), self)
+        names = printed_names(with_columns(X), self)
         told = {"distance": distance, "columns": columns, "names": names}
         return view_by_distances(self._distances(X), labels, self.cluster_centers_, **told)
 

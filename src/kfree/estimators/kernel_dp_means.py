@@ -13,7 +13,6 @@ from kfree.engines.kernel.engine import KernelRows
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._base import (
     ClusterEstimator,
-    column_names,
     or_new,
     publish,
     require_rows,
@@ -29,7 +28,7 @@ from kfree.models.kernel import OUT_OF_REACH, KernelModel
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.path.staircase import Staircase
 from kfree.search.penalised import PenalisedSearch
-from kfree.validation.frames import require_names
+from kfree.validation.frames import printed_names, require_names
 from kfree.validation.kernels import (
     require_digits,
     require_positive_semidefinite,
@@ -293,7 +292,7 @@ class KernelDPMeans(ClusterEstimator):
         labels, rows = self.predict(X), rows_like_those_of_fit(self, X)
         told = {"distance": "distance to the centre in feature space"}
         if not self._model_.kernel.precomputed:
-            told |= {"columns": rows, "names": column_names(X, self)}
+            told |= {"columns": rows, "names": printed_names(X, self)}
         return view_by_distances(self._model_.distances(rows), labels, self._model_.centre_points, **told)
 
     def _distances(self, X):

@@ -20,7 +20,7 @@ from kfree.core.warning import warn_penalty_rose
 from kfree.engines.local.rows import require_directions
 from kfree.engines.local.stream import RowStream
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator, column_names, remember, rows_of_fit
+from kfree.estimators._base import ClusterEstimator, remember, rows_of_fit
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._opening import is_direction
 from kfree.explain.spread import SpreadSample
@@ -32,7 +32,7 @@ from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.search.events import EventLog, followed, places_of
 from kfree.search.micro_stream import STREAMS, MicroStream, Penalty
 from kfree.search.stream_sample import StreamSample
-from kfree.validation.frames import note_columns, require_columns_of_fit, require_names
+from kfree.validation.frames import note_columns, printed_names, require_columns_of_fit, require_names
 from kfree.validation.parameters import (
     check,
     choice,
@@ -247,7 +247,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
             return super().summary(X, feature_names, encoder)
         model, rows = self._model_, self._sample_.rows
         labels = model.labels(rows, self.engine, self.n_threads)
-        view = model.view(rows, labels, column_names(rows, self), self.engine, self.n_threads)
+        view = model.view(rows, labels, printed_names(rows, self), self.engine, self.n_threads)
         return with_sizes(summary_of(view, feature_names, encoder=encoder), self.weights_, len(rows))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

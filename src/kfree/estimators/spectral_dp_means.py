@@ -13,7 +13,6 @@ from kfree.core.marks import FINITE, Shape
 from kfree.core.stats import Floats, Labels
 from kfree.estimators._base import (
     ClusterEstimator,
-    column_names,
     or_new,
     publish,
     require_rows,
@@ -28,7 +27,7 @@ from kfree.native.threads import one_blas_thread
 from kfree.spectral.affinity import Affinity, Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.counts import Certificate
 from kfree.spectral.spectrum import above, at_widest_step, of_number
-from kfree.validation.frames import require_names
+from kfree.validation.frames import printed_names, require_names
 from kfree.validation.kernels import validated_matrix
 from kfree.validation.parameters import (
     check,
@@ -353,7 +352,7 @@ class SpectralDPMeans(ClusterEstimator):
         labels, rows = self.predict(X), rows_like_those_of_fit(self, X)
         told = {"distance": "Euclidean distance to the centre in the embedding"}
         if not self._model_.is_precomputed:
-            told |= {"columns": rows, "names": column_names(X, self)}
+            told |= {"columns": rows, "names": printed_names(X, self)}
         return view_by_distances(self._model_.distances(rows), labels, self._model_.public_centres, **told)
 
     def _distances(self, X):

@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.replacing import replacing
-from kfree.estimators._base import column_names
-from kfree.validation.frames import require_columns_of_fit
+from kfree.validation.frames import printed_names, require_columns_of_fit
 from kfree.validation.tensors import in_memory
 
 __all__ = ["page", "write_report"]
@@ -89,7 +88,7 @@ def _with_rows(model, X, feature_names, encoder):
         raise TypeError("X is sparse, and a page takes dense rows only. Use X.toarray(), if that fits in memory.")
     require_columns_of_fit(model, X)
     if feature_names is None and encoder is None:
-        feature_names = column_names(X, model)
+        feature_names = printed_names(X, model)
     model = copy(model)
     vars(model).pop("feature_names_in_", None)
     return model, np.asarray(in_memory(X)), feature_names

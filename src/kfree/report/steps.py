@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from kfree.core.progress import tell
-from kfree.estimators.dp_means import DPMeans
 from kfree.explain import View
 
 # Steps on the slider, and rows from which steps other than the model's own are clustered.
@@ -88,6 +87,6 @@ def _penalties(path, own_k):
 
 def _clustered(model, X, rows, lam, share):
     """A clustering at another penalty: found on a sample, to which the penalty is scaled, and given to all rows."""
-    fitted = DPMeans(lam=lam * share, metric=model.metric, n_threads=model.n_threads).fit(rows)
+    fitted = type(model)(lam=lam * share, metric=model.metric, n_threads=model.n_threads).fit(rows)
     labels = fitted.labels_ if len(rows) == len(X) else fitted.predict(X)
     return SliderStep(np.asarray(labels), lambda some: fitted._view(X[some]), lam)

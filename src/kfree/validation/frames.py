@@ -19,6 +19,12 @@ def column_names(X):
     return None if getattr(X, "columns", None) is None else list(X.columns)
 
 
+def printed_names(X, estimator):
+    """The names of the columns of X as texts, else those of the columns of ``fit``, or None."""
+    names = column_names(X)
+    return getattr(estimator, "feature_names_in_", None) if names is None else [str(name) for name in names]
+
+
 def note_columns(estimator: Any, X: Any) -> None:
     """Publish how many columns X has, and their names if they are texts."""
     if isinstance(X, np.ndarray) and X.ndim == 2:  # has no names: scikit-learn takes a while to find that out
