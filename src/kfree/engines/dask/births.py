@@ -74,8 +74,8 @@ def _concatenated(pieces: list[Copies]) -> Copies:
     return Copies(np.concatenate([one.X for one in pieces]), np.concatenate(weights) if weights else None)
 
 
-def opened_by(far: FarRows, sweep: Sweep, frame: Frame, rows: Callable[[int, int], Rows]) -> Born:
-    """What the far rows of a range open after the newborn that ``sweep`` knows; ``rows`` reads a range again."""
+def births_among(far: FarRows, sweep: Sweep, frame: Frame, rows: Callable[[int, int], Rows]) -> Born:
+    """The clusters that far rows of a range open after the newborn of ``sweep``; ``rows`` reads a range again."""
     if far.copies is None:
         return rows(far.begin, far.end).ask(sweep)
     if not len(far.rows):
@@ -87,18 +87,19 @@ def opened_by(far: FarRows, sweep: Sweep, frame: Frame, rows: Callable[[int, int
 _NOBODY = Born(np.empty((0, 0)), np.empty(0, dtype=np.int64), 0, NO_SUMS)
 
 
-class Turn(NamedTuple):
+class BirthsSoFar(NamedTuple):
     """All births up to the end of a range, and how many distances they took."""
 
     born: Born
     n_distances: int = 0
 
     @classmethod
-    def first(cls, sweep: Sweep) -> Turn:
+    def none(cls, sweep: Sweep) -> BirthsSoFar:
+        """No births, before the first range."""
         return cls(replace(_NOBODY, points=sweep.newborn[:0]))
 
-    def followed_by(self, born: Born, n_distances: int) -> Turn:
-        """The same after the births of one more range."""
+    def followed_by(self, born: Born, n_distances: int) -> BirthsSoFar:
+        """These births and those of the next range."""
         points, at = np.vstack([self.born.points, born.points]), np.concatenate([self.born.at, born.at])
         everyone = Born(points, at, self.born.n_refused + born.n_refused, NO_SUMS)
-        return Turn(everyone, self.n_distances + n_distances)
+        return BirthsSoFar(everyone, self.n_distances + n_distances)

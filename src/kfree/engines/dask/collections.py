@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kfree.core.sphere import require_degrees, unit_vectors
 from kfree.core.stats import Floats
 from kfree.engines.dask.cluster import Cluster, current_client, token
-from kfree.engines.dask.rows import FilesOnWorkers, Held, Workers
+from kfree.engines.dask.rows import FilesOnWorkers, TaskContext, Workers
 from kfree.engines.files.source import ArrayRows, Reading
 from kfree.files.chunks import require_numbers
 
@@ -129,23 +129,24 @@ class CollectionOnWorkers(Workers):
     def readable(self) -> None:
         return None
 
-    def futures(self, name: str, task: Callable[..., Any], held: Any, asked: Any) -> list[Any]:
+    def futures(self, name: str, task: Callable[..., Any], context: Any, asked: Any) -> list[Any]:
         delayed, key = import_module("dask").delayed, f"kfree-{name}-{token()}"
         on_block = delayed(_on_block, pure=False, traverse=False)
         blocks = zip(self._blocks, self._weights, self._begins, strict=True)
         calls = [
-            on_block(task, held, asked, *block, dask_key_name=f"{key}-{number}") for number, block in enumerate(blocks)
+            on_block(task, context, asked, *block, dask_key_name=f"{key}-{number}")
+            for number, block in enumerate(blocks)
         ]
         return list(self.cluster.client.compute(calls))
 
 
-def _on_block(task: Callable[..., Any], held: Held, asked: Any, X: Any, weight: Any, begin: int) -> Any:
+def _on_block(task: Callable[..., Any], context: TaskContext, asked: Any, X: Any, weight: Any, begin: int) -> Any:
     """Runs on a worker."""
     X, weight = np.asarray(X), None if weight is None else np.asarray(weight)
     columns, weights = [*range(X.shape[1])], [] if weight is None else [weight]
     names = [*columns, *(["sample_weight"] if weights else [])]
     require_numbers([*X.T, *weights], names, "sample_weight", "X", begin)
-    return task(replace(held, source=ArrayRows(X, weight, begin)), asked, begin, begin + len(X))
+    return task(replace(context, source=ArrayRows(X, weight, begin)), asked, begin, begin + len(X))
 
 
 def workers_of(source: Any, reading: Reading) -> Workers:

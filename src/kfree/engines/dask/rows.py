@@ -12,7 +12,7 @@ import numpy as np
 
 from kfree.core.frame import Frame
 from kfree.engines.contract import Rows
-from kfree.engines.dask.births import FarQuestion, Turn, opened_by
+from kfree.engines.dask.births import BirthsSoFar, FarQuestion, births_among
 from kfree.engines.dask.cluster import Cluster, current_client, token
 from kfree.engines.dask.shares import Share, shares
 from kfree.engines.files.engine import StreamedRows
@@ -32,8 +32,8 @@ A = TypeVar("A")
 
 
 @dataclass(frozen=True)
-class Held:
-    """What all tasks need: where the rows are, how they are streamed, the frame, and their number."""
+class TaskContext:
+    """What all tasks need besides the question: where rows are, how they are streamed, the frame, and their number."""
 
     source: RowSource | None
     reading: Reading
@@ -75,22 +75,22 @@ class Workers(ABC):
         self.cluster, self.source = cluster, source
         self.reading, self.listener = replace(reading, listener=None), reading.listener
         self.repeats = Repeats()
-        self._held: tuple[Frame, Any] | None = None
+        self._context: tuple[Frame, Any] | None = None
 
     @abstractmethod
-    def futures(self, name: str, task: Callable[..., Any], held: Any, asked: Any) -> list[Any]:
-        """Futures of ``task(held, asked, begin, end)`` for ranges that are all rows, in row order."""
+    def futures(self, name: str, task: Callable[..., Any], context: Any, asked: Any) -> list[Any]:
+        """Futures of ``task(context, asked, begin, end)`` for ranges that are all rows, in row order."""
 
     @abstractmethod
     def readable(self) -> RowSource | None:
         """What workers read, or None where rows are given to tasks."""
 
-    def held(self, frame: Frame) -> Any:
-        """A future of what tasks need besides a question; it stays on the workers from pass to pass."""
-        if self._held is None or self._held[0] is not frame:
-            held = Held(self.readable(), self.reading, frame, self.source.n_rows, self.most_far_bytes)
-            self._held = frame, self.cluster.sent("rows", held)
-        return self._held[1]
+    def context(self, frame: Frame) -> Any:
+        """A future of the TaskContext, which stays on the workers from pass to pass."""
+        if self._context is None or self._context[0] is not frame:
+            context = TaskContext(self.readable(), self.reading, frame, self.source.n_rows, self.most_far_bytes)
+            self._context = frame, self.cluster.sent("rows", context)
+        return self._context[1]
 
 
 class DaskRows(Rows):
@@ -116,7 +116,7 @@ class DaskRows(Rows):
     def _asked(self, question: Question[A]) -> A:
         """All ranges are asked at the same time."""
         sent = self.cluster.sent(f"sent-to-{question.name}", question)
-        futures = self._workers.futures(question.name, _answered, self._workers.held(self.frame), sent)
+        futures = self._workers.futures(question.name, _answered, self._workers.context(self.frame), sent)
         return self._joined(question, question.name, futures)
 
     def _joined(self, question: Question[A], name: str, futures: Sequence[Any]) -> A:
@@ -140,12 +140,12 @@ class DaskRows(Rows):
 
     def _swept(self, sweep: Sweep) -> Born:
         """Far rows are found on all workers at the same time; then the newborn pass from range to range."""
-        held, sent = self._workers.held(self.frame), self.cluster.sent("sent-to-sweep", sweep)
-        far = self._workers.futures("far-rows", _far_rows, held, sent)
-        turn, key = Turn.first(sweep), token()
+        context, sent = self._workers.context(self.frame), self.cluster.sent("sent-to-sweep", sweep)
+        far = self._workers.futures("far-rows", _far_rows, context, sent)
+        births, key = BirthsSoFar.none(sweep), token()
         for number, one in enumerate(far):
-            turn = self.cluster.submit(_turn, held, sent, one, turn, key=(f"kfree-births-{key}", number))
-        (last,) = self.cluster.results("births", [turn], self._workers.listener)
+            births = self.cluster.submit(_births, context, sent, one, births, key=(f"kfree-births-{key}", number))
+        (last,) = self.cluster.results("births", [births], self._workers.listener)
         born: Born = last.born
         if len(born.at):
             self.n_distances += last.n_distances
@@ -164,7 +164,7 @@ class FilesOnWorkers(Workers):
         source: RowSource = self.source
         return source
 
-    def futures(self, name: str, task: Callable[..., Any], held: Any, asked: Any) -> list[Any]:
+    def futures(self, name: str, task: Callable[..., Any], context: Any, asked: Any) -> list[Any]:
         block, n_rows, n_threads = self.reading.passes.BLOCK, self.source.n_rows, self.cluster.workers()
         key, futures, workers = f"kfree-{name}-{token()}", [], list(n_threads)
         of_worker: dict[str, list[Any]] = {worker: [] for worker in workers}
@@ -172,7 +172,7 @@ class FilesOnWorkers(Workers):
             span, worker = (begin * block, min(end * block, n_rows)), workers[place % len(workers)]
             mine, at_once = of_worker[worker], min(n_threads[worker], TASKS_AT_ONCE)
             after = mine[-at_once] if len(mine) >= at_once else None
-            future = self.cluster.submit(task, held, asked, *span, key=(key, number), worker=worker, after=after)
+            future = self.cluster.submit(task, context, asked, *span, key=(key, number), worker=worker, after=after)
             mine.append(future)
             futures.append(future)
         return futures
@@ -193,13 +193,13 @@ def labels_on_workers(function: Callable[..., Any], shared: Any, calls: Sequence
 # What runs on workers.
 
 
-def _answered(held: Held, question: Question[Any], begin: int, end: int) -> Answered:
-    rows = held.rows(begin, end)
+def _answered(context: TaskContext, question: Question[Any], begin: int, end: int) -> Answered:
+    rows = context.rows(begin, end)
     return Answered(rows.ask(question), rows.n_distances, rows.repeats.digests)
 
 
-def _far_rows(held: Held, sweep: Sweep, begin: int, end: int) -> Answered:
-    return _answered(held, FarQuestion(sweep.sites, sweep.lam, held.most_far_bytes), begin, end)
+def _far_rows(context: TaskContext, sweep: Sweep, begin: int, end: int) -> Answered:
+    return _answered(context, FarQuestion(sweep.sites, sweep.lam, context.most_far_bytes), begin, end)
 
 
 def _join(question: Question[Any], *found: Answered) -> Answered:
@@ -207,8 +207,9 @@ def _join(question: Question[Any], *found: Answered) -> Answered:
     return Answered(question.join(one.answer for one in found), sum(one.n_distances for one in found), digests)
 
 
-def _turn(held: Held, sweep: Sweep, far: Answered, before: Turn) -> Turn:
-    born = opened_by(far.answer, replace(sweep, newborn=before.born.points), held.frame, held.rows)
+def _births(context: TaskContext, sweep: Sweep, far: Answered, before: BirthsSoFar) -> BirthsSoFar:
+    sweep = replace(sweep, newborn=before.born.points)
+    born = births_among(far.answer, sweep, context.frame, context.rows)
     return before.followed_by(born, far.n_distances)
 
 
