@@ -150,7 +150,7 @@ def passes(engine, centres, rows, labels):
     ]
 
 
-def test_sums_are_patched_right(rng):
+def test_sums_are_updated_right(rng):
     """Splits, merges, deaths and rows that belong nowhere: always the sums of the labels at hand."""
     X, w = rng.normal(size=(80, 2)), rng.exponential(size=80)
     source = Gram(X, Kernel("rbf", {"gamma": 0.5}))
