@@ -67,7 +67,7 @@ class GroupModel(CentreModel):
         if is_new.any():
             together = rows.nearest(Sites.of(centres))
             labels = np.where(is_new, rows.labels(together.assignment), labels)
-        return rows.labelled(labels, centres)
+        return rows.pass_of_labels(labels, centres)
 
     def with_old_clusters(
         self, rows: ArrayOrCSR, group: Index, weight: Floats | None, name: str, n_threads: int | None

@@ -103,7 +103,7 @@ class GroupedRows(LocalRows):
         self._counter[0] = number
 
     def penalised(self, lam_local: float) -> GroupedRows:
-        """The same rows, and one count of distances, where a group pays ``lam_local`` for each site that it uses."""
+        """These rows, and one count of distances, where a group pays ``lam_local`` for each site that it uses."""
         rows = copy.copy(self)
         rows.lam_local = lam_local
         return rows
@@ -173,19 +173,19 @@ class GroupedRows(LocalRows):
         )
         return self._pass_of(labels, sq_dist, np.vstack([sites.centres, self.points(founders)]))
 
-    def labelled(self, labels: Labels, centres: Floats) -> Pass:
+    def pass_of_labels(self, labels: Labels, centres: Floats) -> Pass:
         """The pass that would give these labels."""
         everyone = np.arange(self.n_rows)
         return self._pass_of(labels, self.distances_to_own(everyone, labels, centres), centres)
 
-    def settled(self, sites: Sites) -> Pass:
+    def at_nearest_used(self, sites: Sites) -> Pass:
         """Every row with the nearest of the sites that its group uses, whatever it weighs; nothing is opened."""
         found = self.weightless().visit(sites, np.inf)
-        return self.labelled(found.assignment.labels, found.centres)
+        return self.pass_of_labels(found.assignment.labels, found.centres)
 
     def regrouped(self, local: LocalClusters, clusters: Labels, centres: Floats) -> Pass:
         """The pass after each local cluster has gone to one of ``clusters`` (m,); rows of no weight stay."""
-        return self.labelled(local.labels(clusters), centres)
+        return self.pass_of_labels(local.labels(clusters), centres)
 
     def local_clusters(self, assignment: Assignment) -> LocalClusters:
         """The parts of clusters that groups have."""

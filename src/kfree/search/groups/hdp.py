@@ -96,7 +96,7 @@ def at_rest(state: State, rows: GroupedRows, objective: HDPObjective) -> State:
     """
     rows = rows.penalised(objective.lam_local)
     while True:
-        done = rows.settled(state.sites)
+        done = rows.at_nearest_used(state.sites)
         new = state_of(state.sites, done, objective)
         if np.array_equal(done.stats.users, state.sites.users) and (done.stats.n > 0).all():
             return new

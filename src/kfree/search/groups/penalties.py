@@ -50,17 +50,17 @@ def fitting_penalties(
     rows: GroupedRows, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
 ) -> Penalties:
     """The penalty of a local and of a global cluster; one that is given stays."""
-    walk = _Walk(rows, lam_local, lam_global, rng)
-    if walk.all_equal:
+    scan = _PenaltyScan(rows, lam_local, lam_global, rng)
+    if scan.all_equal:
         return lam_local or 1.0, lam_global or 1.0  # any penalty will do
-    state, penalties = walk.likeliest()
-    least_share = _KEPT * walk.density_dips(state).share
+    state, penalties = scan.likeliest()
+    least_share = _KEPT * scan.density_dips(state).share
     for _ in range(_MOST_ROUNDS):
-        suitable = walk.penalties(state)
-        new = walk.at(suitable, state, _ALL)
+        suitable = scan.penalties(state)
+        new = scan.at(suitable, state, _ALL)
         # Clusters that are longer than round ones of their variance would be cut: then the penalty that left them whole
         # is the one to take.
-        if np.allclose(suitable, penalties, rtol=_CLOSE, atol=0.0) or walk.density_dips(new).share < least_share:
+        if np.allclose(suitable, penalties, rtol=_CLOSE, atol=0.0) or scan.density_dips(new).share < least_share:
             break
         state, penalties = new, suitable
     else:
@@ -68,10 +68,10 @@ def fitting_penalties(
             f"after {_MOST_ROUNDS} rounds the penalties still changed with the clusters that they lead to. Those of "
             "the last round are taken; give lam_local and lam_global to choose others."
         )
-    return walk.for_all_rows(state, penalties)
+    return scan.for_all_rows(state, penalties)
 
 
-class _Walk:
+class _PenaltyScan:
     """Clusterings of ``rows``, or of a sample, for any penalties but those that are given."""
 
     def __init__(

@@ -149,7 +149,7 @@ def searched_in_span(
 def _lifted(found: Result, objective: HDPObjective, rows: GroupedRows) -> State:
     """The clusters of a search in the span, in the coordinates of the rows."""
     uids, next_uid = found.state.sites.uids, found.state.sites.next_uid
-    stats = rows.labelled(found.labels, np.zeros((len(uids), rows.n_features))).stats
+    stats = rows.pass_of_labels(found.labels, np.zeros((len(uids), rows.n_features))).stats
     centres = objective.centres(stats, previous=stats.sum)
     sites = Sites(centres, uids, next_uid, stats.used)
     return at_rest(replace(found.state, sites=sites), rows, objective)
