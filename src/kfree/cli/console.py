@@ -74,7 +74,7 @@ class Console:
 
 
 def finite(value):
-    """The same for JSON: None for numbers that are not finite, plain numbers for those of NumPy."""
+    """A value for JSON: None for numbers that are not finite, plain numbers for those of NumPy."""
     if isinstance(value, dict):
         return {str(key): finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -290,7 +290,7 @@ class NamedFilesTable:
         return self._first(names, self.n_rows, size)
 
     def _first(self, names: list[str], n_rows: int, size: int | None = None) -> Iterator[dict[str, Any]]:
-        """The same of the first rows; without a ``size``, some megabytes at a time."""
+        """Some columns of the first rows, a few rows at a time; without a ``size``, some megabytes."""
         size = size or max(1, min(_BATCH_ROWS, BATCH_BYTES // (8 * len(names))))
         for batch in self.files.batches([self.columns[name] for name in names], 0, n_rows, size):
             pairs = zip(names, batch.columns, strict=True)

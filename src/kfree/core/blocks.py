@@ -21,5 +21,5 @@ def row_blocks(n_rows: int, at_once: int) -> Iterator[slice]:
 
 
 def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """The same where a row takes ``n_columns`` numbers, so that a block is small."""
+    """Places of ``n_rows`` rows of ``n_columns`` numbers each, as many at a time as a small block holds."""
     return row_blocks(n_rows, max(1, BLOCK_BYTES // (8 * n_columns)))

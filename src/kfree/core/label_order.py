@@ -21,7 +21,7 @@ def published_order(
     ``"size"`` is heaviest first and, among equals, in the order of their first rows that count. Labels that are still
     to be computed, or copied, are given as a function.
     """
-    order = heaviest_first(rule, weight)
+    order = order_by_rule(rule, weight)
     if rule == "found":
         return order
     share = _shares(weight)
@@ -46,8 +46,8 @@ def _first_rows(labels: Labels, row_weight: Floats | None, wanted: Mask) -> Inde
     return first
 
 
-def heaviest_first(rule: str, weight: NDArray[Any]) -> Index:
-    """The same where rows were streamed: equals stay in the order in which they were found."""
+def order_by_rule(rule: str, weight: NDArray[Any]) -> Index:
+    """``published_order`` where rows were streamed: equals stay in the order in which they were found."""
     return np.arange(len(weight)) if rule == "found" else np.argsort(-_shares(weight), kind="stable")
 
 

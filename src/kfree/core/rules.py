@@ -17,7 +17,7 @@ class Rule(ClusterArrays, ABC):
     """What a row costs in each cluster; the last array, ``offset`` (k,), is added for every row."""
 
     def raised(self, by: Floats) -> Self:
-        """The same with other offsets."""
+        """The rule with ``by`` (k,) added to the offsets."""
         arrays = [*self._arrays]
         arrays[-1] = arrays[-1] + by
         return type(self)(*arrays)

@@ -143,7 +143,7 @@ class ClusterArrays:
         return type(self)(*[array.copy() for array in self._arrays])
 
     def take(self, clusters: Selection) -> Self:
-        """The same for some clusters."""
+        """The arrays of some clusters."""
         return type(self)(*[array[clusters] for array in self._arrays])
 
     def followed_by(self, other: Self) -> Self:

@@ -140,7 +140,7 @@ class Rows(ABC):
         return self._pass(found.sums.total(), DeferredLabels.of(sites)), rows, found.rows.is_all
 
     def sweep(self, sites: Sites, lam: float, order: Index | None, room: int) -> Pass:
-        """The same, as if rows came one by one in ``order`` (n,) (None: as they lie), and with up to ``room`` births.
+        """``nearest``, as if rows came one by one in ``order`` (n,) (None: as they lie), with up to ``room`` births.
 
         A row for which weight·squared distance to all that exists when it comes exceeds lam opens a cluster centred
         on itself, and rows that come later may join it (Kulis & Jordan 2012, Algorithm 1). ``centres`` of the result
@@ -206,7 +206,7 @@ class MemoryRows(RowPasses, Rows):
         """All squared distances, (n, k)."""
 
     def sq_distances_there(self, centres: Floats) -> Iterator[tuple[slice, Array]]:
-        """The same where the rows are, block by block."""
+        """Squared distances where the rows are, block by block."""
         yield slice(0, self.n_rows), self.sq_distances(centres)
 
     @abstractmethod
@@ -262,7 +262,7 @@ class MemoryRows(RowPasses, Rows):
         return self.sums_of(assignment.labels, nowhere, assignment.n_clusters).total()
 
     def sums_among(self, assignment: Assignment, clusters: Index) -> Stats:
-        """The same of some clusters only, which takes a pass over their rows alone."""
+        """Weights and sums of some clusters, by a pass over their rows alone."""
         place = np.full(assignment.n_clusters, -1, dtype=np.int32)
         place[clusters] = np.arange(len(clusters))
         rows = self.arrays.flatnonzero(self.arrays.take(place, assignment.labels) >= 0)
@@ -344,7 +344,7 @@ class MemoryRows(RowPasses, Rows):
     def sample(
         self, size: int, rng: np.random.RandomState, centre: Sites, beyond: Sites | None = None
     ) -> MemoryRows | None:
-        """The same. With ``beyond``, only rows that lie at none of these sites; None if there is none."""
+        """See :meth:`Rows.sample`. With ``beyond``, only rows that lie at none of these; None if there is none."""
         seed = 0 if self.n_counting <= size and beyond is None else int(rng.randint(2**31))
         rows = self.counting()
         if beyond is not None:

@@ -70,7 +70,7 @@ class Journaled(Rows):
 
 
 def _plain(value: Any) -> Any:
-    """The same in numbers, texts, lists and arrays alone."""
+    """A question as numbers, texts, lists and arrays alone."""
     if is_dataclass(value):
         return [_plain(getattr(value, field.name)) for field in fields(value)]
     if isinstance(value, list | tuple):

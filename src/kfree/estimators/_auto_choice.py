@@ -155,7 +155,7 @@ def _of_usual_size(rows):
 
 
 def choose(rows, given, unit, whiten, rng, n_threads):
-    """The same for dense rows: in all columns or, if fewer show clusters more clearly, in these.
+    """The choice for dense rows: in all columns or, if fewer show clusters more clearly, in these.
 
     Where rows, or some halves of them, are one cluster, long clusters are looked for in rows that are whitened within
     clusters.

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.arrays import namespace_of
 from kfree.core.frame import Frame
-from kfree.core.label_order import LABEL_ORDERS, heaviest_first, published_order, ranks
+from kfree.core.label_order import LABEL_ORDERS, order_by_rule, published_order, ranks
 from kfree.core.sites import Sites
 from kfree.core.sphere import SQ_EARTH_RADIUS, arcs, degrees_of, unit_vectors
 from kfree.core.stats import Floats
@@ -110,11 +110,11 @@ def labels_and_spreads(label_order, weight, result):
 
 
 def _of_summary(estimator, data, result):
-    """The same where rows are not all in memory; spreads are those of a sample."""
+    """``labels_and_spreads`` where rows are not all in memory: spreads are those of a sample."""
     state, rows, sample = result.state, result.rows, result.some_rows
     labels, rule = None if data.X is None else rows.labels(state.assignment), _label_rule(estimator)
     if labels is None or estimator.memory is not None:  # the same order for arrays and files
-        order = heaviest_first(rule, state.stats.n)
+        order = order_by_rule(rule, state.stats.n)
     else:
         order = published_order(rule, labels, state.stats.n, data.weight)
     labels = None if labels is None else ranks(order).take(labels)

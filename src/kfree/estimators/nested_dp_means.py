@@ -20,7 +20,7 @@ from kfree.core.fields import (
     NumberOfCoordinates,
     RowLabels,
 )
-from kfree.core.label_order import heaviest_first, ranks
+from kfree.core.label_order import order_by_rule, ranks
 from kfree.core.marks import OPTIONAL
 from kfree.core.stats import Labels, totals
 from kfree.engines.registry import open_engine
@@ -436,7 +436,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         sizes, parents, centres = [n[order]], [], [self.cluster_centers_]
         for parent, upper in zip(tree.parents, tree.upper, strict=True):
             n = totals(parent, n, len(upper))
-            above = heaviest_first(rule, n)
+            above = order_by_rule(rule, n)
             parents.append(ranks(above)[parent[order]])
             sizes.append(n[above])
             centres.append(place(upper[above]))

@@ -82,7 +82,7 @@ def _unstable(model: Any) -> str:
 
 
 def in_words_of_path(path: Any, k: int) -> str:
-    """The same from a lam path: by density dips, by comparison with surrogates, or by the links of a graph."""
+    """How sure a lam path is of k: by density dips, by comparison with surrogates, or by the links of a graph."""
     if not hasattr(path, "density_dips"):
         return _by_links(path, k)
     if k == 1:

@@ -95,7 +95,7 @@ class Profile:
     deviation: Floats
 
     def scaled(self, factor: float) -> Profile:
-        """The same of columns that are so many times as large."""
+        """The profile of columns that are so many times as large."""
         return Profile(self.effects, self.means * factor, self.others * factor, self.deviation * factor)
 
 

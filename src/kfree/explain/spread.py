@@ -219,7 +219,7 @@ def outlier_scores(distances: Array, limits: Floats) -> Array:
 
 
 def outlier_scores_of(parts: Iterable[tuple[object, Array]], limits: Floats) -> Array:
-    """The same for all rows, from their places and distances block by block."""
+    """``outlier_scores`` of all rows, from their places and distances block by block."""
     scores = [outlier_scores(distances, limits) for _, distances in parts]
     return namespace_of(scores[0]).concatenate(scores)
 

@@ -107,7 +107,7 @@ def _as_text(summary: Summary) -> str:
 
 
 def _as_html(summary: Summary) -> str:
-    """The same as an HTML table; names are escaped."""
+    """A table in HTML; names are escaped."""
     return f"{html_table(_header(summary), _cells(summary), _title(summary))}<p>{escape(_notes(summary))}</p>"
 
 

@@ -108,7 +108,7 @@ def confidence(dist: Array, second_dist: Array) -> Array:
 
 
 def confidence_of(parts: Iterable[tuple[object, Array]]) -> Array:
-    """The same for rows on a device, whose clusters are the nearest ones, from distances block by block."""
+    """``confidence`` of rows on a device, whose clusters are the nearest ones, from distances block by block."""
     found = []
     for _, distances in parts:
         two = distances.topk(min(2, distances.shape[1]), largest=False).values

@@ -75,7 +75,7 @@ def opened(path: str) -> IO[bytes]:
 
 
 def opened_by_arrow(path: str) -> Any:
-    """The same for pyarrow's readers, which read such a file without Python's lock and without a copy."""
+    """A file for pyarrow's readers, which read such a one without Python's lock and without a copy."""
     return opened(path) if is_address(path) else arrow("").OSFile(path, "rb")
 
 

@@ -111,7 +111,7 @@ def described_text(path: str, options: TextOptions) -> tuple[int, TextFormat]:
 
 
 def described_as(path: str, dialect: Dialect, options: TextOptions, title: str) -> tuple[int, TextFormat]:
-    """The same for a file whose dialect is known but for the header; messages call it ``title``."""
+    """``described_text`` for a file whose dialect is known but for the header; messages call it ``title``."""
     with _bytes_of(path) as file:
         sample = file.read(_SAMPLE + 1)
     if options.header is None:

@@ -163,7 +163,7 @@ def to_neighbours(rows: ArrayOrCSR, known: ArrayOrCSR, labels: Labels, n_cluster
 
 
 def to_neighbours_within(rows: ArrayOrCSR, labels: Labels, n_clusters: int) -> Floats:
-    """The same of each row to its own cluster alone."""
+    """The distance of each row to the fifth nearest row of its own cluster, or the last."""
     distances = np.empty(rows.shape[0])
     for _, members in _members(labels, n_clusters):
         distances[members] = _to_fifth(rows[members], rows[members])

@@ -131,11 +131,11 @@ def _divided(sums: Floats, sizes: Floats, previous: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class GreatCircleObjective(CosineObjective):
-    """The same between places on the Earth; in units of its squared radius."""
+    """J between places on the Earth as unit vectors; in units of its squared radius."""
 
     on_sphere = True
 
 
 OBJECTIVES = {"euclidean": DPMeansObjective, "cosine": CosineObjective}
-# The same, and for two columns of degrees.
+# With that for two columns of degrees.
 PLACED_OBJECTIVES = {**OBJECTIVES, "haversine": GreatCircleObjective}

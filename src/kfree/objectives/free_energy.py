@@ -108,7 +108,7 @@ class FreeEnergy(Generic[S]):
         return costs
 
     def _merge_costs_one_by_one(self, stats: S, places: list[int]) -> Floats:
-        """The same for several clusters, each pair of which is computed once."""
+        """``merge_costs`` of several clusters, each pair of which is computed once."""
         terms, left = self.cluster_terms(stats), stats.n > 0
         costs = np.full((len(places), len(stats.n)), np.inf)
         for i, place in enumerate(places):

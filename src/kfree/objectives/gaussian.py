@@ -114,7 +114,7 @@ class GaussianModel:
         return at_centre
 
     def plug_in_at_centre(self, xi: Floats, eta: Floats, half_log_det: Floats) -> Floats:
-        """The same under :meth:`plug_in`."""
+        """What a row at the centre costs under :meth:`plug_in`."""
         at_centre: Floats = half_log_det + self.n_features / 2 * np.log(2 * math.pi / eta)
         return at_centre
 

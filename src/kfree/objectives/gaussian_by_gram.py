@@ -109,7 +109,7 @@ class GramModel:
 
     @_once
     def _sq_dists(self, weight: Floats) -> tuple[float, Floats]:
-        """The same, and (x − m)ᵀB⁻¹(x − m) of all rows (n,)."""
+        """½·log det B of a cluster, and (x − m)ᵀB⁻¹(x − m) of all rows (n,)."""
         own, w = self._members(weight)
         to_mean = w @ self.gram[own] / w.sum()
         sq_mean = to_mean[own] @ w / w.sum()

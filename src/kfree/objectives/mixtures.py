@@ -64,7 +64,7 @@ class DirichletProcessMixture:
         return float(gammaln(n_rows + self.phi0) - gammaln(self.phi0))
 
     def expected_log_weight(self, n: Floats) -> Floats:
-        """The same up to a number that all clusters share (the last term of Eq. 24)."""
+        """E[log weight] of each cluster, up to a number that all clusters share (the last term of Eq. 24)."""
         return np.asarray(psi(n))
 
     def weights(self, n: Floats) -> Floats:

@@ -132,7 +132,7 @@ class NestedObjective:
 
 @dataclass(frozen=True)
 class CosineNestedObjective(NestedObjective):
-    """The same between unit vectors: centres of all levels are directions, and ‖a − b‖² = 2 − 2 cos.
+    """The objective between unit vectors: centres of all levels are directions, and ‖a − b‖² = 2 − 2 cos.
 
     With S = Σ w·x, a cluster adds 2(W + p − ‖S + p·ν‖). There is no closed form for ν: centres are found by block
     descent, μ ∝ S + p·ν and ν ∝ Σ p·μ, which lowers J in every round.

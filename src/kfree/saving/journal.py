@@ -87,7 +87,7 @@ class Journal:
         return found
 
     def part(self, question: list[Any], work_out: Callable[[], Any], declared: Any) -> Any:
-        """The same for a part of the question that ``answer`` is about; recorded for as long as that is not answered.
+        """``answer`` for a part of a question; recorded for as long as the question is not answered.
 
         Parts that were recorded of another question, or cut otherwise, are worked out again.
         """

@@ -67,7 +67,7 @@ class Result:
         return self.rows
 
     def labels_of(self, places: Index) -> Labels:
-        """The same of some rows; no others are copied from where they are."""
+        """The clusters of some rows; no others are copied from where they are."""
         arrays = self.in_memory.arrays
         found: Labels = arrays.to_numpy(self.state.assignment.labels[arrays.of(places)])
         return found

@@ -173,7 +173,7 @@ def _from_products(gram: Floats) -> Floats | None:
 
 
 def _without_squares(parts: Iterator[Floats], n_rows: int) -> Floats | None:
-    """The same from columns of the rows, without squares, which keeps all digits and takes longer."""
+    """A factor from columns of the rows, without squares, which keeps all digits and takes longer."""
     lower = np.zeros((n_rows, 0))
     for part in parts:
         lower = np.asarray(np.linalg.qr(np.hstack([lower, part]).T, mode="r")).T

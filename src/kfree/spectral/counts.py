@@ -50,7 +50,7 @@ def eigvalsh_blocks(diagonal: Floats, below: Floats) -> Floats:
 
 
 def by_sparse_inertia(matrix: sp.csc_array, lam: float) -> Certificate | None:
-    """The same for a sparse matrix, by LU without exchange of rows, which then is LDLᵀ with D the diagonal of U.
+    """``by_dense_inertia`` of a sparse matrix: LU without exchange of rows is LDLᵀ with D the diagonal of U.
 
     LU is that of a matrix within ``margin`` of the given one, since |error| ≤ γ·|L||U| entry by entry. None if a zero
     pivot made an exchange necessary, or if there is no LU because lam is an eigenvalue.

@@ -74,7 +74,7 @@ class Remembering(ABC):
 
     @abstractmethod
     def _leading(self, m: int, seed: int) -> Pairs:
-        """The same, computed."""
+        """``leading``, computed."""
 
 
 class Dense(Remembering):

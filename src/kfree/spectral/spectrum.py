@@ -51,13 +51,13 @@ def above(matrix: Matrix, lam: float, at_least: int = _FIRST_LOOK) -> Spectrum:
 
 
 def at_widest_step(matrix: Matrix, normalised: bool) -> Spectrum:
-    """The same for the penalty in the middle of the widest step that the spectrum has."""
+    """The eigenvalues above the penalty in the middle of the widest step that the spectrum has."""
     k = steps_above(matrix) if normalised else widest_fall(matrix.leading(min(_FIRST_LOOK, matrix.n_rows))[0])
     return of_number(matrix, k, normalised)
 
 
 def of_number(matrix: Matrix, k: int, normalised: bool) -> Spectrum:
-    """The same for a penalty between the k-th eigenvalue and the next."""
+    """The k largest eigenvalues, for a penalty between the k-th and the next."""
     values = matrix.leading(min(k + 1, matrix.n_rows))[0]
     return above(matrix, _middle(values, k, normalised), k + 1)
 

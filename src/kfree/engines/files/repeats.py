@@ -29,7 +29,7 @@ class Repeats:
             self.compare({(chunk.begin, len(chunk.X)): digest(chunk)})
 
     def compare(self, found: Digests) -> None:
-        """The same for digests that were made elsewhere."""
+        """Compare digests of chunks, which may have been made elsewhere, with those of earlier passes."""
         for (begin, n_rows), value in found.items():
             if self.digests.setdefault((begin, n_rows), value) != value:
                 raise ValueError(

@@ -62,7 +62,7 @@ class Kernel:
         return self.of_seen(one, other)
 
     def of_seen(self, left: ArrayOrCSR, right: ArrayOrCSR) -> Floats:
-        """The same for rows in the coordinates of the kernel."""
+        """``between`` for rows in the coordinates of the kernel."""
         by_name = isinstance(self.name, str)
         values = left
         if not self.precomputed:
@@ -88,13 +88,13 @@ class Kernel:
         return self.with_itself_seen(self.seen(rows))
 
     def with_itself_seen(self, rows: ArrayOrCSR) -> Floats:
-        """The same for rows in the coordinates of the kernel."""
+        """``with_itself`` for rows in the coordinates of the kernel."""
         at_once = _DIAGONAL if isinstance(self.name, str) else 1
         some = (rows[places] for places in row_blocks(rows.shape[0], at_once))
         return np.concatenate([self.of_seen(one, one).diagonal() for one in some])
 
     def to_all(self, new: ArrayOrCSR, rows: ArrayOrCSR, n_rows: int) -> Iterator[tuple[slice, Floats]]:
-        """The same between new rows and ``n_rows`` known ones, in blocks: places in ``new`` and their values."""
+        """κ between new rows and ``n_rows`` known ones, in blocks: places in ``new`` and their values."""
         for places in blocks(new.shape[0], n_rows):
             yield places, self.between(new[places], rows)
 

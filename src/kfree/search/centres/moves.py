@@ -59,7 +59,7 @@ class Converge:
         return new if new.cost < (1.0 - self.least_gain) * state.cost else state
 
     def start(self, sites: Sites, rows: MemoryRows, objective: DPMeansObjective) -> State:
-        """The same from given sites."""
+        """K-means from given sites."""
         state = assigned(sites, rows, objective)
         while True:
             if (state.stats.n > 0).all():

@@ -48,7 +48,7 @@ def exchange_rows(state: State, rows: MemoryRows, objective: DPMeansObjective) -
 
 
 def exchanged(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
-    """The same with all rows compared with all clusters, which takes few passes: for few rows.
+    """``exchange_rows`` with all rows compared with all clusters, which takes few passes: for few rows.
 
     There are several clusters, and none is empty.
     """

@@ -162,7 +162,7 @@ class Oversplit:
 
 @dataclass(frozen=True)
 class Perturb:
-    """The same with clusters drawn at random, within a budget."""
+    """Split clusters drawn at random, iterate k-means, prune: as often as the budget allows, or until it pays."""
 
     budget: Budget
     max_clusters: int | None = None

@@ -55,7 +55,7 @@ def clustering_of(
 
 
 def clustering_by(assignment: Assignment, rows: LabelledRows[S], objective: FreeEnergy[S]) -> HardClustering[S]:
-    """The same, with statistics computed from the rows."""
+    """``clustering_of``, with statistics computed from the rows."""
     return clustering_of(assignment, rows.stats_of(assignment), rows, objective)
 
 

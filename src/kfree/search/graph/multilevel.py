@@ -161,7 +161,7 @@ def joined_neighbours(clusters: Graph, objective: NormalizedCut) -> Labels:
 
 
 def joined_weak(clusters: Graph, objective: NormalizedCut) -> Labels:
-    """The same for clusters whose cut is above −lam, with links to each other or without.
+    """For each cluster its number after merges of those whose cut is above −lam, with links to each other or without.
 
     Merging two of these always lowers J: the cut of both is at most the larger of the two. So the best clustering has
     at most one of them, and two others without links never gain.

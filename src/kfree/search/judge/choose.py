@@ -102,7 +102,7 @@ class Views:
     def best_in_graph(
         self, view: int, numbers: Sequence[int], null: Null, rng: np.random.Generator
     ) -> tuple[Measured, Scores]:
-        """The same with scores; around high ones, all numbers that ``numbers`` leaves out are tried too."""
+        """``in_graph`` with scores; around high ones, all numbers that ``numbers`` leaves out are tried too."""
         vectors = leading_vectors(self.near[view], max(numbers), rng)
         measured = self._by_vectors(vectors, numbers)
         scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
@@ -172,7 +172,7 @@ class Judge:
         return judge
 
     def on(self, rows: Floats) -> Judge:
-        """The same judge for other rows of the same source, about as many."""
+        """This judge for other rows of the same source, about as many."""
         judge = copy(self)
         judge.n_rows, judge.rows, judge.views = len(rows), rows, self.views_of(rows)
         return judge

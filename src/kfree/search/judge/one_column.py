@@ -56,7 +56,7 @@ class ColumnJudge:
         return Judgement(best, (best,), best.score, 0.0, curves)
 
     def labels_of(self, some: Index) -> Index:
-        """The same on some of the rows."""
+        """Labels that ``judge`` finds on some of the rows; zeros without valleys."""
         found, scores = self._scored(self.rows[some])
         best = int(scores.score.argmax())
         return found[best].labels if scores.score[best] else np.zeros(len(some), dtype=np.int64)

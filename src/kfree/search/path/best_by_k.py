@@ -93,7 +93,7 @@ class BestByK:
         return self._rows.frame.outward(self._objective.centres(state.stats, previous=state.sites.centres))
 
     def cheapest_centres(self, k: int) -> Floats:
-        """The same for the clustering that ``costs`` is of, which may be that of merging."""
+        """Centres of the clustering that ``costs`` is of, which may be that of merging."""
         if k in self._best and self._best[k].inertia <= self.merges.costs_by_k()[k - 1]:
             return self.centres(k)
         return self._rows.frame.outward(self._after_merging(k))

@@ -155,7 +155,7 @@ class _Lines:
         return excess, sigmas, self._passes.dips_in_the_middle(*self._rows, *segments, *limits, excess, sigmas)
 
     def dips_somewhere(self, look: Look, training: MemoryRows) -> tuple[Floats, Floats, float]:
-        """The same for the emptiest place, which training rows say."""
+        """Per pair of neighbours how far the emptiest place, which training rows say, falls short; as in the middle."""
         segments = neighbours(self._sq_gap, look.n_nearest)
         excess, sigmas = np.empty((2, len(segments.gap)))
         rows, limits = (*self._rows, *self._placed(training)), (look.tube, _REACH, _LEAST_SHARE, _PLACES, _HALF_NARROW)

@@ -39,7 +39,7 @@ def cheapest_pair(stats: Stats, objective: DPMeansObjective, engine: str) -> tup
 
 
 def cheapest_pair_with(some: Index, stats: Stats, objective: DPMeansObjective) -> tuple[int, int, float]:
-    """The same, of the pairs that one of ``some`` clusters is in."""
+    """The cheapest of the pairs that one of ``some`` clusters is in, the first one on ties, and its cost."""
     sums = stats.sum
     sq_sum = np.einsum("ij,ij->i", sums, sums)
     costs = objective.merge_costs_by_gram(stats.n, sq_sum, sums[some] @ sums.T, some)
