@@ -53,7 +53,7 @@ _OF_BITS = ("zeros and ones", "not offered: with k clusters, DPMeans(metric='log
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen for the judged rows, what was not, and the same on halves of them."""
+    """What was chosen for the judged rows, what was not, and what halves of them show (``refits``)."""
 
     name: str
     labels: np.ndarray
@@ -205,7 +205,7 @@ def _in_long_clusters(judge, rows, given, rng, n_threads):
     choice = None if verdict.chosen is None else _of_verdict(within, verdict, rows, n_threads)
     if choice is None or not choice.labels.max():
         return None
-    return _sure_of_table(choice, within, rows, given, n_threads)
+    return _table_refitted(choice, within, rows, given, n_threads)
 
 
 def _may_show_clusters(rows, whiten, rng):
@@ -243,19 +243,20 @@ def _judged(rows, given, unit, whiten, rng, n_threads):
     if has_few_points(rows):
         labels = by_dips(rows, given, n_threads)
         found = Choice(DIPS if labels.max() else ONE, labels, ())
-        return found, None, partial(_sure, rng=rng, cluster=lambda some: by_dips(rows[some], given[some], n_threads))
+        refitted = partial(_refitted, rng=rng, cluster=lambda some: by_dips(rows[some], given[some], n_threads))
+        return found, None, refitted
     if rows.shape[1] == 1:
         column = ColumnJudge(rows, rng)
-        return _in_one_column(column), None, partial(_sure, rng=rng, cluster=column.labels_of)
+        return _in_one_column(column), None, partial(_refitted, rng=rng, cluster=column.labels_of)
     judge = Judge(rows, unit, rng, whiten=_may_whiten(rows, whiten))
     if unit:
-        return _of_directions(judge, n_threads), judge, partial(_sure_of_directions, judge=judge)
-    refitted = partial(_sure_of_table, judge=judge, rows=rows, given=given, n_threads=n_threads)
+        return _of_directions(judge, n_threads), judge, partial(_directions_refitted, judge=judge)
+    refitted = partial(_table_refitted, judge=judge, rows=rows, given=given, n_threads=n_threads)
     return _of_table(judge, rows, given, n_threads), judge, refitted
 
 
-def _sure(choice, rng, cluster, n_splits=_N_SPLITS):
-    """A choice with what ``cluster`` finds in halves of the rows."""
+def _refitted(choice, rng, cluster, n_splits=_N_SPLITS):
+    """A choice with ``refits``: what ``cluster`` finds in halves of the rows."""
     rows = np.arange(len(choice.labels))
     return replace(choice, refits=tuple(refits_on_halves(rows, n_splits, rng, lambda half: Refit(half, cluster(half)))))
 
@@ -270,9 +271,9 @@ def _of_directions(judge, n_threads):
     return Choice(chosen.model, chosen.labels, candidates, *facts)
 
 
-def _sure_of_directions(choice, judge):
+def _directions_refitted(choice, judge):
     """A choice with k-means of halves; one cluster is not asked for again."""
-    return choice if choice.name == ONE else _sure(choice, judge.rng, judge.centres_of_part, _FEW_SPLITS)
+    return choice if choice.name == ONE else _refitted(choice, judge.rng, judge.centres_of_part, _FEW_SPLITS)
 
 
 def _of_table(judge, rows, given, n_threads):
@@ -311,7 +312,7 @@ def _with_second_opinions(judge, rows, chosen, candidates, curves, n_threads):
     return chosen, candidates
 
 
-def _sure_of_table(choice, judge, rows, given, n_threads):
+def _table_refitted(choice, judge, rows, given, n_threads):
     """A choice with what the same rules find in halves, which are compared with as many rows of surrogates.
 
     The model is that of all rows. Halves do not show twice as many clusters, and dips that all rows do not show.
@@ -335,7 +336,7 @@ def _sure_of_table(choice, judge, rows, given, n_threads):
 
     # Tests of density dips and ellipses take longer than the judge.
     is_slow = judge.may_be_curved or choice.name == ELLIPSES
-    return _sure(choice, judge.rng, cluster, _FEW_SPLITS if is_slow else _N_SPLITS)
+    return _refitted(choice, judge.rng, cluster, _FEW_SPLITS if is_slow else _N_SPLITS)
 
 
 def _in_one_column(judge):
