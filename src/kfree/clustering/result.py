@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from html import escape
-from importlib import import_module
 from typing import Annotated, Any, cast
 
 import numpy as np
@@ -18,6 +17,7 @@ from kfree.clustering.frames import is_frame
 from kfree.clustering.preparation import Preparation, Prepared
 from kfree.clustering.tables import opened, require_about_files
 from kfree.core.marks import OneOf, Shape
+from kfree.core.optional import optional
 from kfree.core.printing import isolated, quoted
 from kfree.core.stats import Floats, Labels, Mask
 from kfree.explain.features import one_per_column
@@ -404,13 +404,8 @@ class Clustering:
         missing = [name for name in wanted if name not in row]
         allowed = f"a value for each of {quoted(wanted, 20)}; there is none for {quoted(missing)}"
         require(not missing, "row", row, allowed)
-        try:
-            pandas = import_module("pandas")
-        except ImportError as error:
-            raise ImportError(
-                "a row as a dict needs pandas: pip install pandas. Or give a table of one row."
-            ) from error
-        return pandas.DataFrame([row])
+        otherwise = "a row as a dict needs pandas: pip install pandas. Or give a table of one row."
+        return optional("pandas", otherwise).DataFrame([row])
 
     def _feature_names(self, n_columns: int) -> list[str]:
         plan = self.preparation

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kfree.core.optional import optional
 from kfree.core.progress import heard_by, is_heard, listener, tell, time_left
 from kfree.search.monitor import Listener, Monitor
 
@@ -93,10 +94,7 @@ def progress_line(name):
     if hasattr(shell, "kernel"):
         yield _notebook_line(import_module("IPython.display"), name)
         return
-    try:
-        progress = import_module("rich.progress")
-    except ImportError as error:
-        raise ImportError('verbose=1 needs rich: pip install "kfree[progress]"') from error
+    progress = optional("rich.progress", 'verbose=1 needs rich: pip install "kfree[progress]"')
     columns = [progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TimeElapsedColumn()]
     with progress.Progress(*columns) as display:
         lines = {}

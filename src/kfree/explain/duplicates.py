@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.spatial.distance import cdist
 
 from kfree.core.blocks import blocks
 from kfree.core.equal_rows import numbers_of_equal
+from kfree.core.optional import optional
 from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats, Index, Labels, Mask, members_of
 from kfree.explain.view import Blocks
@@ -73,10 +73,7 @@ class Duplicates:
 
     def to_frame(self) -> Any:
         """One line per pair, as a pandas data frame: both rows, their distance and their group."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        pandas = optional("pandas", "to_frame needs pandas: pip install pandas")
         first, second = self.pairs.T
         return pandas.DataFrame(
             {"first": first, "second": second, "distance": self.distances, "group": self.group[first]}

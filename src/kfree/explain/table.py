@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from importlib import import_module
 from typing import Annotated, Any
 
 from kfree.core.marks import OPTIONAL
+from kfree.core.optional import optional
 from kfree.core.printing import html_table, printable
 from kfree.explain.features import Feature, one_per_column
 from kfree.explain.places import Place
@@ -113,10 +113,7 @@ def _as_html(summary: Summary) -> str:
 
 def _as_frame(summary: Summary) -> Any:
     """One row per cluster, indexed by its label."""
-    try:
-        pandas = import_module("pandas")
-    except ImportError as error:
-        raise ImportError("to_frame needs pandas: pip install pandas") from error
+    pandas = optional("pandas", "to_frame needs pandas: pip install pandas")
     names = ["size", "share", "spread", "nearest", "nearest_distance"] + ["exemplars"] * _has_exemplars(summary)
     last = "place" if _are_places(summary) else "set_apart_by"
     rows = [

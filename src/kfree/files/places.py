@@ -9,8 +9,9 @@ import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import IO, Any, cast
+
+from kfree.core.optional import optional
 
 _WILD = set("*?[")
 
@@ -25,10 +26,8 @@ class Stamp:
 
 def arrow(module: str) -> Any:
     """A module of pyarrow."""
-    try:
-        return import_module(f"pyarrow.{module}" if module else "pyarrow")
-    except ImportError as error:
-        raise ImportError('reading these files needs pyarrow: pip install "kfree[files]"') from error
+    otherwise = 'reading these files needs pyarrow: pip install "kfree[files]"'
+    return optional(f"pyarrow.{module}" if module else "pyarrow", otherwise)
 
 
 def found(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:

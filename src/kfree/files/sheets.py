@@ -15,9 +15,9 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from typing import IO, Any
 
+from kfree.core.optional import optional
 from kfree.core.printing import printable
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
@@ -31,12 +31,8 @@ MOST_ROWS = 1 << 20
 
 def openpyxl(what: str) -> Any:
     """The library that reads and writes sheets."""
-    try:
-        return import_module("openpyxl")
-    except ImportError as error:
-        raise ImportError(
-            f'to {what} .xlsx needs openpyxl: pip install "kfree[excel]". Or save the sheet as CSV.'
-        ) from error
+    otherwise = f'to {what} .xlsx needs openpyxl: pip install "kfree[excel]". Or save the sheet as CSV.'
+    return optional("openpyxl", otherwise)
 
 
 def described_sheet(path: str, options: TextOptions) -> tuple[int, TextFormat]:

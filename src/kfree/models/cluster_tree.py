@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Annotated, Any
 
 import numpy as np
 
 from kfree.core.cached import cached
 from kfree.core.marks import FINITE, AtLeast, Below, Shape, require
+from kfree.core.optional import optional
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.nested import NestedObjective
@@ -118,10 +118,7 @@ class ClusterTree:
 
     def to_frame(self) -> Any:
         """One row per node as a pandas data frame: level, label, parent, size, share of the weight, children."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        pandas = optional("pandas", "to_frame needs pandas: pip install pandas")
         columns = {
             "level": self.level,
             "label": self.label,

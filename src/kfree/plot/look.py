@@ -1,9 +1,8 @@
 """Shared by all plots: colours and markers of clusters, axes, and the lazy import of matplotlib."""
 
-from importlib import import_module
-
 import numpy as np
 
+from kfree.core.optional import optional
 from kfree.core.printing import printable
 
 # Neighbouring numbers are far apart in hue, so that clusters with consecutive numbers are easy to distinguish.
@@ -55,7 +54,4 @@ def number_at(ax, place, label, colour):
 
 def matplotlib(module):
     """A module of matplotlib."""
-    try:
-        return import_module(f"matplotlib.{module}")
-    except ImportError as error:
-        raise ImportError('plots need matplotlib: pip install "kfree[plot]"') from error
+    return optional(f"matplotlib.{module}", 'plots need matplotlib: pip install "kfree[plot]"')

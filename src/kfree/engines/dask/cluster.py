@@ -12,6 +12,8 @@ from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
+from kfree.core.optional import optional
+
 # Seconds without any worker after which a pass gives up, and seconds between two looks at the workers.
 PATIENCE, _LOOK = 300.0, 1.0
 
@@ -38,10 +40,8 @@ class WorkerState:
 
 def current_client() -> Any:
     """The client that was started last in this process; its workers have the same version of kfree."""
-    try:
-        distributed = import_module("distributed")
-    except ImportError as error:
-        raise ImportError('engine="dask" needs dask and distributed: pip install "kfree[dask]"') from error
+    otherwise = 'engine="dask" needs dask and distributed: pip install "kfree[dask]"'
+    distributed = optional("distributed", otherwise)
     try:
         client = distributed.default_client()
     except ValueError as error:
