@@ -8,7 +8,6 @@ import numpy as np
 
 from kfree.cli.errors import CommandError, UsageError
 from kfree.cli.writers import append_cells, plain, rows_again, write_csv, write_json_lines, write_parquet
-from kfree.clustering import assigning
 from kfree.core.printing import quoted
 from kfree.core.replacing import replacing
 from kfree.files.places import arrow, is_pipe
@@ -131,14 +130,7 @@ def save_model(model, path):
         model.save(path)
 
 
-def scores_of(model, X):
-    """How certain the label of each row is, and how far it is out, as columns."""
-    if not hasattr(model, "confidence") or not hasattr(model, "outlier_score"):
-        raise UsageError(f"--scores is not available for a {type(model).__name__}")
-    return assigning.scores_of(model, X)
-
-
-def with_gaps(values, kept):
+def masked_elsewhere(values, kept):
     """Values of the kept rows at their places among all rows, masked elsewhere."""
     if kept.all():
         return values

@@ -3,9 +3,10 @@
 from dataclasses import asdict, replace
 
 from kfree.cli.errors import CommandError, UsageError, parameters_of_the_command
-from kfree.cli.output import output_of, reported, save_model, scores_of, with_gaps, write_beside, write_columns
+from kfree.cli.output import masked_elsewhere, output_of, reported, save_model, write_beside, write_columns
 from kfree.cli.pictures import draw, require_picture
 from kfree.cli.tables import files_of, input_table, require_apart
+from kfree.clustering.assigning import scores_of
 from kfree.clustering.columns import ColumnOptions, prepare_of
 from kfree.clustering.result import Clustering
 from kfree.clustering.rows import prepared
@@ -96,7 +97,7 @@ class TableCommand(Outputs):
     def write(self, **columns):
         """Write the input with these columns more."""
         kept = self.rows.kept
-        gapped = {name: values if kept is None else with_gaps(values, kept) for name, values in columns.items()}
+        gapped = {name: values if kept is None else masked_elsewhere(values, kept) for name, values in columns.items()}
         self.attempt("labels", self.output, self._write_beside, gapped)
 
     def finish(self, model, *picture, **settings):

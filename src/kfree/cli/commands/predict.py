@@ -24,7 +24,7 @@ def run(options, console):
 
     from kfree import load
     from kfree.cli.errors import CommandError, UsageError
-    from kfree.cli.output import with_gaps, write_beside
+    from kfree.cli.output import masked_elsewhere, write_beside
     from kfree.cli.tables import input_table
     from kfree.cli.work import Outputs
     from kfree.clustering.assigning import assigned
@@ -34,8 +34,6 @@ def run(options, console):
     model, plan, names = _parts(load(options.model))
     if not hasattr(model, "predict"):
         raise CommandError(f"{options.model} holds a {type(model).__name__}, which cannot label further rows.")
-    if options.scores and not (hasattr(model, "confidence") and hasattr(model, "outlier_score")):
-        raise UsageError(f"--scores is not available for a {type(model).__name__}")
     console.begins("reading")
     table = input_table(options, plan)
     plan = plan or _plan_of(model, table)
@@ -52,7 +50,7 @@ def run(options, console):
     columns, labels = dict(found.columns), found.columns["cluster"]
     if names:
         columns["cluster_name"] = np.array([names.get(label, "") for label in labels.tolist()], dtype=object)
-    columns = {name: with_gaps(values, found.kept) for name, values in columns.items()}
+    columns = {name: masked_elsewhere(values, found.kept) for name, values in columns.items()}
     outputs.attempt(
         "labels", outputs.output, lambda path: write_beside(table, columns, path, outputs.format, options.safe_cells)
     )
