@@ -50,8 +50,8 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     # How the command line made the rows of a table.
     preparation_: Annotated[Any, OneOf({"columns": "kfree.clustering.preparation:Preparation"}), OPTIONAL]
 
-    # What methods look at besides the rows, as a table of constraints.
-    _constraints: ClassVar[tuple[Any, ...]] = ()
+    # What predict and other methods check again, as parameters may change after a fit.
+    _constraints_of_methods: ClassVar[tuple[Any, ...]] = ()
 
     def summary(self, X: Any = None, feature_names: Sequence[str] | None = None, encoder: Any = None) -> Summary:
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
@@ -332,7 +332,7 @@ def report(self, path, X=None, feature_names=None, **about):
 def rows_like_those_of_fit(estimator, X):
     """Validated rows with the columns of the fit."""
     check_is_fitted(estimator)
-    check(estimator, estimator._constraints)
+    check(estimator, estimator._constraints_of_methods)
     rows = validated_rows(X, estimator)
     frames.require_columns_of_fit(estimator, X)
     return rows

@@ -46,7 +46,7 @@ def distances_to_clusters(estimator, X):
 def rows_like_those_of_fit(estimator, X):
     """New rows in the coordinates of the fit."""
     check_is_fitted(estimator)
-    check(estimator, estimator._constraints)
+    check(estimator, estimator._constraints_of_methods)
     data = DATA[estimator._model_.kind](X, estimator, estimator._model_.frame)
     if data.frame is None:  # rows in a frame were compared before
         require_columns_of_fit(estimator, X)

@@ -60,7 +60,7 @@ def score_streamed(model, rows):
 def require_columns(model, rows):
     """Raise unless a model was fitted on columns like these."""
     check_is_fitted(model)
-    check(model, model._constraints)
+    check(model, model._constraints_of_methods)
     if rows.n_features != model.n_features_in_:
         raise ValueError(
             f"the rows of {rows.files[0].path} have {rows.n_features} columns, but {type(model).__name__} is expecting "

@@ -154,7 +154,7 @@ class AgglomerativeBayes(ClusterEstimator):
         self.label_order = label_order
         self.random_state = random_state
 
-    _constraints = CONSTRAINTS
+    _constraints_of_methods = CONSTRAINTS
     predict, _distances = _by_posterior.predict, _by_posterior.distances_to_clusters
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -294,7 +294,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         self.label_order = label_order
         self.random_state = random_state
 
-    _constraints = ROWS
+    _constraints_of_methods = ROWS
     transform, score = _by_centres.transform, _by_centres.score
     _distances = _by_centres.distances_of
     duplicates = _by_centres.duplicates
