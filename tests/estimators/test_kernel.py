@@ -140,7 +140,7 @@ def passes(engine, centres, rows, labels):
     return [
         *(engine.labels(near.assignment), engine.sq_dists(near.assignment, centres), near.stats.n, near.stats.sse),
         *(engine.labels(swept.assignment), swept.stats.sse, swept.n_refused),
-        *(chosen, halves.n, halves.sse, sq_dist, engine.best_candidate(centres, sq_dist)),
+        *(chosen, halves.n, halves.sse, sq_dist, engine.best_of(centres, sq_dist)),
         engine.distances_to_own(rows, labels, centres),
         *engine.second_nearest(rows, labels, centres),
         engine.gaps(centres),

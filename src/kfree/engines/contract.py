@@ -337,10 +337,6 @@ class MemoryRows(RowPasses, Rows):
         labels = self.exchange_listed(rows, others, assignment.labels, centres, stats, least_gain)
         return None if labels is None else self.assignment(labels, assignment.n_clusters)
 
-    def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
-        """The candidate with the smallest Σ weight·min(sq_dist, squared distance to it), the first on ties."""
-        return self.best_of(candidates, self.arrays.of(sq_dist))
-
     def sample(
         self, size: int, rng: np.random.RandomState, centre: Sites, beyond: Sites | None = None
     ) -> MemoryRows | None:

@@ -135,7 +135,7 @@ class BestByK:
         sq_dist = self._rows.sq_dists(state.assignment, state.sites.centres)
         costliest = np.argsort(-self._rows.row_weights() * sq_dist, kind="stable")[:_CANDIDATES]
         candidates = self._rows.rows(costliest)
-        new = candidates[self._rows.best_candidate(candidates, sq_dist)]
+        new = candidates[self._rows.best_of(candidates, self._rows.arrays.of(sq_dist))]
         centres = self._objective.centres(state.stats, previous=state.sites.centres)
         return state.sites.born(np.vstack([centres, new]))
 
