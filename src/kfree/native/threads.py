@@ -82,9 +82,8 @@ class _Controller(threadpoolctl.LibController):  # type: ignore[misc]
     def get_num_threads(self) -> int:
         try:
             return thread_count()
-        except (
-            ValueError
-        ):  # a bad variable is for a fit to report: threadpoolctl asks on behalf of other libraries, too
+        except ValueError:
+            # A bad variable is for a fit to report: threadpoolctl asks on behalf of other libraries, too.
             return available_cpus()
 
     def set_num_threads(self, num_threads: int) -> None:

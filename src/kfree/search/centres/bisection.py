@@ -22,8 +22,8 @@ AXIS_ROUNDS = 8
 class Bisections:
     """The two halves of some clusters: cluster ``clusters[p]`` (m,) is split into 2p and 2p + 1.
 
-    ``stats`` (2m,) is about ``centres`` (2m, d), and ``rows`` holds the half of each row. ``gain`` (m,) is the decrease
-    of cost by the split, without the penalty of the new cluster.
+    ``stats`` (2m,) is about ``centres`` (2m, d), and ``sides`` holds the half of each row. ``gain`` (m,) is the
+    decrease of cost by the split, without the penalty of the new cluster.
     """
 
     clusters: Index

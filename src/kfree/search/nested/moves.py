@@ -14,7 +14,7 @@ from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.state import State
 from kfree.search.loop import LEAST_GAIN
-from kfree.search.nested.state import NestedState, Plan, Tree, assigned, planned, recentred
+from kfree.search.nested.state import NestedPlan, NestedState, Tree, assigned, planned, recentred
 
 # Passes end when one gains less than this share of the cost.
 _NEARLY = 1e-5
@@ -83,7 +83,7 @@ def _paying_pairs(state: NestedState, objective: NestedObjective) -> list[tuple[
     return pairs
 
 
-def _merged(state: NestedState, pairs: list[tuple[int, int]], objective: NestedObjective) -> Plan:
+def _merged(state: NestedState, pairs: list[tuple[int, int]], objective: NestedObjective) -> NestedPlan:
     target = np.arange(state.n_clusters)
     for a, b in pairs:
         target[a] = b
@@ -127,7 +127,7 @@ def _gains(state: NestedState, clusters: Index, halves: Stats, centres: Floats, 
 
 def _divided(
     state: NestedState, clusters: Index, chosen: Index, halves: Stats, centres: Floats, objective: NestedObjective
-) -> Plan:
+) -> NestedPlan:
     """The first half takes the place of its cluster, and the second comes after all others."""
     n, scatter, mean = _about_means(halves, centres)
     all_n, all_mean, all_scatter = state.stats.n.copy(), state.mean, state.scatter
@@ -159,7 +159,7 @@ def exchange_rows(state: NestedState, rows: MemoryRows, objective: NestedObjecti
     alive = stats.n > 0
     tree, sites = state.tree.kept(alive), state.sites.kept(alive)
     best = objective.centres(stats.n[alive], stats.sum[alive] / stats.n[alive, None], tree.parents)
-    plan = Plan(sites.moved(best[0]), Tree(tree.parents, best[1:]), -np.inf)
+    plan = NestedPlan(sites.moved(best[0]), Tree(tree.parents, best[1:]), -np.inf)
     return if_cheaper(state, plan, rows, objective)
 
 
@@ -176,7 +176,7 @@ def open_clusters(state: NestedState, rows: MemoryRows, objective: NestedObjecti
     return state
 
 
-def _opened(plan: Plan, point: Floats, objective: NestedObjective) -> Plan:
+def _opened(plan: NestedPlan, point: Floats, objective: NestedObjective) -> NestedPlan:
     """A new cluster at a row, with as many new levels above it as are cheaper than the nearest that exist.
 
     The row's weight is that of one row here: J decides after a pass.
@@ -194,10 +194,10 @@ def _opened(plan: Plan, point: Floats, objective: NestedObjective) -> Plan:
             break
         upper[height] = np.vstack([centres, point])
         weight, level = h, level.above
-    return Plan(sites, Tree(tuple(parents), tuple(upper)), -np.inf)
+    return NestedPlan(sites, Tree(tuple(parents), tuple(upper)), -np.inf)
 
 
-def if_cheaper(state: NestedState, plan: Plan, rows: Rows, objective: NestedObjective) -> NestedState:
+def if_cheaper(state: NestedState, plan: NestedPlan, rows: Rows, objective: NestedObjective) -> NestedState:
     """The plan with all rows assigned, if that costs less than ``state`` by more than rounding."""
     limit = (1.0 - LEAST_GAIN) * state.cost
     if not plan.cost < limit:
@@ -211,13 +211,13 @@ def flat_objective(objective: NestedObjective, lam: float) -> DPMeansObjective:
     return OBJECTIVES["cosine" if objective.of_directions else "euclidean"](lam)
 
 
-def _with_pull(state: NestedState, plan: Plan, objective: NestedObjective) -> Stats:
+def _with_pull(state: NestedState, plan: NestedPlan, objective: NestedObjective) -> Stats:
     """Statistics in which each cluster also holds a row of weight p at the centre of its group in ``plan``."""
     p = objective.pulls(state.stats.n)
     return Stats(state.stats.n + p, state.stats.sum + p[:, None] * _parents_centres(plan), state.stats.sse)
 
 
-def _parents_centres(state: NestedState | Plan) -> Floats:
+def _parents_centres(state: NestedState | NestedPlan) -> Floats:
     """The centre of each cluster's group, (k, d); where there are no groups, the cluster's own."""
     if not state.tree.parents:
         return state.sites.centres

@@ -16,7 +16,7 @@ from kfree.search.monitor import Monitor
 from kfree.search.nested.descent import nested_descent
 from kfree.search.nested.levels import LevelChoice
 from kfree.search.nested.moves import flat_objective
-from kfree.search.nested.state import NestedState, Plan, Tree, assigned, planned
+from kfree.search.nested.state import NestedPlan, NestedState, Tree, assigned, planned
 from kfree.search.nested.sweep import swept
 from kfree.search.penalised import PenalisedSearch
 from kfree.search.result import Result
@@ -68,7 +68,7 @@ class NestedSearch:
             )
         return self._finished(found, objective, best, monitor, tuple(evidence))
 
-    def _bound_plan(self, rows: MemoryRows, objective: NestedObjective, monitor: Monitor) -> Plan:
+    def _bound_plan(self, rows: MemoryRows, objective: NestedObjective, monitor: Monitor) -> NestedPlan:
         """A second place to start from, the best one where tau is large: every cluster is its own group."""
         found = replace(self.finest, lam=sum(objective.penalties))(rows, monitor)
         own = np.arange(found.state.n_clusters, dtype=np.int32)
@@ -107,7 +107,7 @@ class NestedSearch:
         return NestedResult(flat, objective, descent.state.tree, evidence)
 
 
-def _plan(found: Result, parents: Parents, objective: NestedObjective) -> Plan:
+def _plan(found: Result, parents: Parents, objective: NestedObjective) -> NestedPlan:
     """The clusters of a flat search with parents, at their best centres."""
     stats, sites = found.state.stats, found.state.sites
     mean = stats.sum / stats.n[:, None]

@@ -73,8 +73,8 @@ class NestedState:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Clusters and their tree before rows are assigned; ``cost`` is J of the rows of ``stats`` at the best centres."""
+class NestedPlan:
+    """Clusters and their tree before rows are assigned; ``cost`` is J at these centres, −∞ where only a pass tells."""
 
     sites: Sites
     tree: Tree
@@ -83,20 +83,20 @@ class Plan:
 
 def planned(
     uids: Sites, n: Floats, mean: Floats, scatter: Floats, parents: Parents, objective: NestedObjective
-) -> Plan:
+) -> NestedPlan:
     """The best centres of all levels for clusters of this weight, mean and scatter; ``uids`` gives their ids."""
     centres = objective.centres(n, mean, parents)
     cost = objective.cost(scatter + n * sq_gaps(mean, centres[0]), n, centres, parents)
-    return Plan(uids.moved(centres[0]), Tree(parents, centres[1:]), cost)
+    return NestedPlan(uids.moved(centres[0]), Tree(parents, centres[1:]), cost)
 
 
-def recentred(state: NestedState, objective: NestedObjective, parents: Parents | None = None) -> Plan:
+def recentred(state: NestedState, objective: NestedObjective, parents: Parents | None = None) -> NestedPlan:
     """The same clusters with the same parents, or with other ones, at their best centres."""
     parents = state.tree.parents if parents is None else parents
     return planned(state.sites, state.stats.n, state.mean, state.scatter, parents, objective)
 
 
-def assigned(rows: Rows, objective: NestedObjective, plan: Plan) -> NestedState:
+def assigned(rows: Rows, objective: NestedObjective, plan: NestedPlan) -> NestedState:
     """Every row to its nearest site. Clusters without weight are deleted; their other rows go to the nearest left."""
     sites, tree = plan.sites, plan.tree
     while True:

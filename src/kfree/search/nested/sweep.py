@@ -17,7 +17,7 @@ from kfree.core.stats import Floats, Labels, totals
 from kfree.engines.contract import MemoryRows
 from kfree.objectives.nested import NestedObjective, Parents, gathered, sq_gaps
 from kfree.search.loop import Descent, Watch, descend
-from kfree.search.nested.state import NestedState, Plan, Tree, assigned
+from kfree.search.nested.state import NestedPlan, NestedState, Tree, assigned
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def swept(rows: MemoryRows, objective: NestedObjective, max_iter: int, watch: Wa
     start = _after(np.zeros(rows.n_rows, dtype=np.int32), (np.zeros(1, dtype=np.int32),) * n_above, points, objective)
     descent = descend(start, [_sweep], points, objective, max_iter, None, watch)
     found = descent.state
-    plan = Plan(Sites.of(found.centres[0]), Tree(found.parents, found.centres[1:]), found.cost)
+    plan = NestedPlan(Sites.of(found.centres[0]), Tree(found.parents, found.centres[1:]), found.cost)
     state = assigned(rows, objective, plan)
     history = [cost for cost in descent.cost_history if cost > state.cost]
     return Descent(state, [*history, state.cost], descent.n_iter, descent.converged)
