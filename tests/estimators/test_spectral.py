@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kfree import SpectralDPMeans
+from kfree.engines.kernel import gram
 from kfree.spectral import affinity, matrices
 from kfree.spectral.affinity import Computed, Neighbours
 from kfree.spectral.counts import by_dense_inertia, by_lanczos_bound, by_sparse_inertia
@@ -162,7 +163,7 @@ def test_linear_without_the_matrix(rng):
 def test_rows_computed_when_needed_give_the_same(monkeypatch):
     X, _ = make_moons(240, noise=0.05, random_state=0)
     stored = SpectralDPMeans().fit(X)
-    monkeypatch.setattr(affinity, "KEPT_BYTES", 0)
+    monkeypatch.setattr(gram, "KEPT_BYTES", 0)
     computed = SpectralDPMeans().fit(X)
     assert isinstance(affinity.LocalGaussian.of(X).among(), Computed)
     np.testing.assert_array_equal(computed.labels_, stored.labels_)
@@ -175,7 +176,7 @@ def test_rows_computed_when_needed_give_the_same_without_normalisation(monkeypat
     X, weight = rng.normal(size=(240, 2)), rng.uniform(0.5, 2, size=240)
     graph = affinity.Gaussian(X, 0.5)
     stored, _ = graph.matrix(False, np.random.RandomState(0), weight)
-    monkeypatch.setattr(affinity, "KEPT_BYTES", 0)
+    monkeypatch.setattr(gram, "KEPT_BYTES", 0)
     computed, _ = graph.matrix(False, np.random.RandomState(0), weight)
     assert isinstance(computed._values, Computed)
     assert computed._lowest == pytest.approx(stored._lowest)
@@ -183,8 +184,20 @@ def test_rows_computed_when_needed_give_the_same_without_normalisation(monkeypat
     assert SpectralDPMeans(lam=40.0, normalize=False, gamma=0.5).fit(X).n_clusters_ > 0
 
 
+def test_affinities_of_many_rows_are_kept_where_memory_allows(monkeypatch, rng):
+    graph = affinity.LocalGaussian.of(rng.normal(size=(240, 2)))
+    at_once = graph.among()
+    monkeypatch.setattr(gram, "FEW_BYTES", 0)
+    monkeypatch.setattr("kfree.core.blocks.BLOCK_BYTES", 8 * 240 * 7)
+    n_bytes = 8 * 240**2
+    monkeypatch.setattr(gram, "available_bytes", lambda: 2 * n_bytes)
+    np.testing.assert_allclose(graph.among(), at_once, rtol=1e-12)
+    monkeypatch.setattr(gram, "available_bytes", lambda: 2 * n_bytes - 1)
+    assert isinstance(graph.among(), Computed)
+
+
 def test_eigenvalues_that_are_not_found_within_the_limit_are_an_error(monkeypatch, rng):
-    monkeypatch.setattr(affinity, "KEPT_BYTES", 0)
+    monkeypatch.setattr(gram, "KEPT_BYTES", 0)
     monkeypatch.setattr(matrices, "_RESTARTS", 1)
     with pytest.raises(ValueError, match="not found within the limit of restarts.*Lower gamma"):
         SpectralDPMeans(gamma=50.0).fit(rng.normal(size=(450, 3)))

@@ -117,8 +117,9 @@ class KernelDPMeans(ClusterEstimator):
 
     Notes
     -----
-    Kernel values are computed in blocks of 16 MiB, and kept only if all of them fit into 128 MiB (4,096 rows). Besides,
-    a fit takes some ten arrays of 16 bytes per row and cluster; ``lam="auto"`` begins with a few hundred clusters.
+    Kernel values are kept up to 11,585 rows (1 GiB) if they take at most half of the available memory, which is not
+    asked for up to 4,096 rows (128 MiB). Others are computed in blocks of 16 MiB whenever they are needed. Besides, a
+    fit takes some ten arrays of 16 bytes per row and cluster; ``lam="auto"`` begins with a few hundred clusters.
 
     With ``kernel="linear"`` labels and cost are those of :class:`kfree.DPMeans`, but for ties that rounding decides.
 

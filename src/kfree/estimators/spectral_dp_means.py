@@ -146,8 +146,8 @@ class SpectralDPMeans(ClusterEstimator):
     left when the found ones are taken out (Kuczyński & Woźniakowski 1992). For ``"linear"`` the whole spectrum is
     computed from the smaller of XᵀX and XXᵀ.
 
-    Dense affinities are kept up to 4,096 rows (128 MiB), and computed anew in blocks of 16 MiB for every product with a
-    vector beyond that.
+    Dense affinities are kept up to 11,585 rows (1 GiB) if they take at most half of the available memory, which is not
+    asked for up to 4,096 rows (128 MiB). Others are computed anew in blocks of 16 MiB for every product with a vector.
 
     Examples
     --------

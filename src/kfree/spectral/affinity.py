@@ -19,7 +19,7 @@ from kfree.core.fields import Count
 from kfree.core.marks import FINITE, AtLeast, Below, Shape
 from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats, Index, Used
-from kfree.engines.kernel.gram import KEPT_BYTES
+from kfree.engines.kernel import gram
 from kfree.spectral.matrices import Dense, Factor, Matrix, sparse_matrix
 
 RowsOf = Callable[[slice], Floats]
@@ -314,5 +314,8 @@ class Computed:
 
 
 def stored_or_computed(n_rows: int, rows_of: RowsOf) -> Floats | Computed:
-    """A matrix given by a function of some of its rows: kept if it is small."""
-    return np.asarray(rows_of(slice(0, n_rows))) if 8 * n_rows**2 <= KEPT_BYTES else Computed(n_rows, rows_of)
+    """A matrix given by a function of some of its rows: kept where memory allows."""
+    n_bytes = 8 * n_rows**2
+    if not gram.fits(n_bytes):
+        return Computed(n_rows, rows_of)
+    return np.asarray(rows_of(slice(0, n_rows))) if n_bytes <= gram.FEW_BYTES else gram.gathered(n_rows, rows_of)

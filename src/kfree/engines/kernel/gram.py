@@ -22,7 +22,7 @@ from kfree.engines.contract import generic_direction
 # memory that is available: a search needs them some hundred times, and computing them takes most of the time.
 KEPT_BYTES = 2**30
 # Fewer bytes are kept without asking the system.
-_FEW_BYTES = 2**27
+FEW_BYTES = 2**27
 # Rows per block on the diagonal.
 _DIAGONAL = 64
 
@@ -109,12 +109,20 @@ def _checked(values: Floats, name: Any) -> Floats:
     )
 
 
-def _fits(n_bytes: int) -> bool:
+def fits(n_bytes: int) -> bool:
     """Whether so many bytes of kernel values are kept."""
     if n_bytes > KEPT_BYTES:
         return False
-    available = None if n_bytes <= _FEW_BYTES else available_bytes()
+    available = None if n_bytes <= FEW_BYTES else available_bytes()
     return available is None or 2 * n_bytes <= available
+
+
+def gathered(n_rows: int, rows_of: Callable[[slice], Floats]) -> Floats:
+    """Values between all rows, block by block, because making those of many rows takes several times their memory."""
+    values = np.empty((n_rows, n_rows))
+    for places in blocks(n_rows, n_rows):
+        values[places] = rows_of(places)
+    return values
 
 
 class Gram:
@@ -126,7 +134,7 @@ class Gram:
         self._kept: Floats | None = self._X if kernel.precomputed else None
         self.n_rows = int(X.shape[0])
         self.n_values = 0
-        if self._kept is None and _fits(8 * self.n_rows**2):
+        if self._kept is None and fits(8 * self.n_rows**2):
             self._kept = self._all()
         self.diagonal: Floats = self._diagonal()
 
@@ -158,13 +166,9 @@ class Gram:
         return weight * generic_direction(n_rows)
 
     def _all(self) -> Floats:
-        """Values between all rows, block by block, because those between many rows take several times their memory."""
-        if 8 * self.n_rows**2 <= _FEW_BYTES:
+        if 8 * self.n_rows**2 <= FEW_BYTES:
             return self._between(self._X, self._X)
-        values = np.empty((self.n_rows, self.n_rows))
-        for places in blocks(self.n_rows, self.n_rows):
-            values[places] = self._between(self._X[places], self._X)
-        return values
+        return gathered(self.n_rows, lambda places: self._between(self._X[places], self._X))
 
     def _between(self, left: ArrayOrCSR, right: ArrayOrCSR) -> Floats:
         self.n_values += left.shape[0] * right.shape[0]
