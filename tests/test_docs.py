@@ -4,6 +4,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,8 @@ def test_examples_of_a_page(page):
     if page.parent.name == "gallery":  # docs/gallery/draw.py saves this figure
         assert names["figure"].axes
         assert page.with_suffix(".png").exists()
+
+
+def test_the_picture_of_levels_has_groups():
+    districts = runpy.run_path(str(ROOT / "docs" / "images" / "levels.py"))["districts"]
+    assert kfree.NestedDPMeans().fit(districts()).levels_ == (4, 18)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from kfree import NestedDPMeans
 
 
-def districts(seed=4):
+def districts(seed=3):
     """Four groups of three to six clusters in two columns."""
     rng = np.random.default_rng(seed)
     groups = np.array([[0.0, 0.0], [60.0, 10.0], [15.0, 50.0], [70.0, 60.0]])
