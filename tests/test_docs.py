@@ -1,5 +1,6 @@
 """Every example in a docstring and every Python block of the README and the guides runs."""
 
+import ast
 import doctest
 import importlib
 import pkgutil
@@ -82,6 +83,36 @@ def _has_a_gpu():
     return torch.cuda.is_available()
 
 
+def _claimed_values(block):
+    """Expressions beside which a comment is nothing but a value, as in ``model.n_clusters_  # 4``."""
+    lines = block.splitlines()
+    for statement in ast.parse(block).body:
+        line = lines[statement.end_lineno - 1].encode()
+        comment = line[statement.end_col_offset :].decode().strip().removeprefix("# ")
+        try:
+            claimed = ast.literal_eval(comment)
+        except (SyntaxError, ValueError):
+            continue
+        yield statement.end_lineno, ast.get_source_segment(block, statement), claimed
+
+
+def _run(block, names):
+    """Run a block, and return what its comments claim wrongly."""
+    begin, lines, wrong = 0, block.splitlines(), []
+    for end, expression, claimed in _claimed_values(block):
+        exec("\n".join(lines[begin : end - 1]), names)
+        value = eval(expression, names)
+        if value != claimed:
+            wrong.append(f"{expression} is {value!r}, not {claimed!r}")
+        begin = end
+    exec("\n".join(lines[begin:]), names)
+    return wrong
+
+
+def test_wrong_values_in_comments_are_found():
+    assert _run("a = 2\na  # 3\na, 'b'  # 2, 'b'\na  # 3, say", {}) == ["a is 2, not 3"]
+
+
 # On a machine that is busy with other things, what takes half a second may take more than one.
 @pytest.mark.filterwarnings("ignore:DPMeans did not converge within time_budget")
 @pytest.mark.parametrize("page", [ROOT / "README.md", *GUIDES], ids=lambda page: page.name)
@@ -93,8 +124,7 @@ def test_examples_of_a_page(page):
     text = page.read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     names = {}
-    for block in blocks:
-        exec(block, names)
+    assert [claim for block in blocks for claim in _run(block, names)] == []
     if page.parent.name == "gallery":  # docs/gallery/draw.py saves this figure
         assert names["figure"].axes
         assert page.with_suffix(".png").exists()
