@@ -84,6 +84,15 @@ def test_weights_count_for_the_chosen_model_but_for_clusters_of_any_shape():
     np.testing.assert_allclose(model.model_.cluster_centers_ * X.std(axis=0) + X.mean(axis=0), means, atol=1e-9)
 
 
+def test_clusters_of_any_shape_are_numbered_by_the_sizes_of_all_rows():
+    X, y = make_moons((160, 140), noise=0.05, random_state=0)
+    X = np.vstack([X, np.repeat(X[y == 1], 2, axis=0)])  # copies are judged once
+    model = AutoCluster().fit(X)
+    assert (model.model_name_, np.bincount(model.labels_).tolist()) == ("any shape", [420, 160])
+    assert np.array_equal(model.predict(X), model.labels_)
+    assert model.stability_.shape == (2,)
+
+
 def test_the_nearest_neighbours_have_more_votes():
     model = NeighbourVote.of(np.array([[0.0], [1.0], [1.1], [1.2], [5.0]]), np.array([0, 1, 1, 1, 1], dtype=np.int32))
     assert model.predict(np.array([[0.1], [0.5], [0.0]])).tolist() == [0, 1, 0]

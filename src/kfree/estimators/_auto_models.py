@@ -183,7 +183,12 @@ def _with_directions(centres: NDArray[Any], rows: Any, labels: Index) -> NDArray
 
 
 def _vote(ready: Floats, judged: Index, labels: Index, prepare: Any) -> Fitted:
-    """Clusters of any shape in the order of their sizes among the judged rows."""
+    """Clusters of any shape in the order of their sizes."""
     found = labels.astype(np.int32)
     model = NeighbourVote.of(ready[judged], ranks(published_order("size", found, np.bincount(found)))[found])
-    return Fitted(model, prepare, model.predict(ready))
+    of_all = model.predict(ready)
+    order = published_order("size", of_all, np.bincount(of_all, minlength=model.n_clusters))
+    if (np.diff(order) != 1).any():  # judged rows are a sample without copies, so that sizes may differ
+        model = NeighbourVote.of(model.rows, ranks(order)[model.labels])
+        of_all = model.predict(ready)  # again, because the number decides ties
+    return Fitted(model, prepare, of_all)
