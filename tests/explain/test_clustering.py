@@ -422,6 +422,35 @@ def test_numbers_as_text_are_named_whatever_the_number_of_levels(texts, remedy):
     assert kfree.cluster(frame, k=2, categories=["age"]).remarks == []
 
 
+@pytest.mark.filterwarnings("ignore:column.s. 'since' hold dates as text")
+@pytest.mark.parametrize(
+    ("texts", "remedy"),
+    [
+        (["2024-03-01", "2024-12-24 08:00"], "pandas.to_datetime,"),
+        (["2024-03-01", "2024-12-24", "n/a"], "pandas.to_datetime,"),
+        (["1.3.2024", "24.12.2024"], r"pandas.to_datetime\(…, format=…\),"),
+        (["2024-03-01", "soon"], None),
+        (["2024-03", "2024-12"], None),
+    ],
+)
+def test_dates_as_text_are_named(texts, remedy):
+    frame = pd.DataFrame({"x": 9.0 * (np.arange(60) % 2), "y": np.arange(60) / 8, "since": (texts * 60)[:60]})
+    remarks = " ".join(kfree.cluster(frame, k=2).remarks)
+    if remedy is None:
+        assert remarks == ""
+    else:
+        assert re.search(rf"'since' hold dates as text.* Convert them with {remedy}.* categories=\['since'\]", remarks)
+    assert kfree.cluster(frame, k=2, categories=["since"]).remarks == []
+
+
+def test_dates_as_text_are_named_on_the_command_line(tmp_path, capsys):
+    frame = pd.DataFrame({"x": 9.0 * (np.arange(60) % 2), "since": ["2024-03-01", "2024-12-24"] * 30})
+    frame.to_parquet(tmp_path / "t.parquet")
+    main(["cluster", str(tmp_path / "t.parquet"), "--k", "2", "-o", str(tmp_path / "out.csv")])
+    said = "hold dates as text, which are compared as levels, not by time. Store them as dates, or give --categories"
+    assert said in capsys.readouterr().err
+
+
 def test_numbers_as_text_are_named_on_the_command_line(tmp_path, capsys):
     frame = pd.DataFrame({"x": 9.0 * (np.arange(60) % 2), "age": [str(j % 20) for j in range(60)]})
     frame.to_parquet(tmp_path / "t.parquet")

@@ -22,6 +22,8 @@ _OPTIONS = {
     "give fold=True to make them one": "give --fold-levels to make them one",
     "Convert them with pandas.to_numeric(…, errors='coerce')": "Give --na for their marks of missing values",
     "Convert them with pandas.to_numeric": "Write them as numbers",
+    "Convert them with pandas.to_datetime(…, format=…)": "Write them as 2024-12-31",
+    "Convert them with pandas.to_datetime": "Store them as dates",
     "; give encoding if": "; give --encoding if",
 }
 # The same for errors and remarks.

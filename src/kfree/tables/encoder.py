@@ -27,6 +27,7 @@ from kfree.tables.fitting import (
     fitted_encoder,
     has_unseen,
     look_alikes,
+    to_dates,
     to_numbers,
     told_kind,
 )
@@ -426,7 +427,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 def _fitted(columns, table_encoder):
     """The encoder of each column; an error names all columns that hold text, not the first one only."""
-    encoders, texts, alike, written = [], {}, {}, {}
+    encoders, texts, alike, numbers, dates = [], {}, {}, {}, {}
     for number, column in enumerate(columns):
         tell("preparing", number / len(columns))
         try:
@@ -437,7 +438,8 @@ def _fitted(columns, table_encoder):
         if not table_encoder.fold and (levels := look_alikes(column)):
             alike[column.name] = levels
         if column.kind == TEXT and told_kind(column.name, table_encoder) is None:
-            written[column.name] = to_numbers({value for value in column.values.tolist() if value is not None})
+            levels = {value for value in column.values.tolist() if value is not None}
+            numbers[column.name], dates[column.name] = to_numbers(levels), to_dates(levels)
     if texts:
         raise TextColumnsError(texts)
     for name, levels in list(alike.items())[:_MOST_NAMED]:
@@ -446,13 +448,19 @@ def _fitted(columns, table_encoder):
             "fold=True to make them one.",
             DataAdvice,
         )
-    if written := {name: remedy for name, remedy in written.items() if remedy}:
+    _tell_of_written(numbers, "numbers as text, which are compared as levels, not by size", "hold codes")
+    _tell_of_written(dates, "dates as text, which are compared as levels, not by time", "are categories")
+    return encoders
+
+
+def _tell_of_written(remedies, what, otherwise):
+    """Warn about columns whose texts are values of another type; ``remedies`` convert them, "" for other columns."""
+    if remedies := {name: remedy for name, remedy in remedies.items() if remedy}:
         warn(
-            f"column(s) {quoted(written)} hold numbers as text, which are compared as levels, not by size. Convert "
-            f"them with {max(written.values(), key=len)}, or give categories={list(written)} if they hold codes.",
+            f"column(s) {quoted(remedies)} hold {what}. Convert them with {max(remedies.values(), key=len)}, or give "
+            f"categories={list(remedies)} if they {otherwise}.",
             DataAdvice,
         )
-    return encoders
 
 
 def _names(fitted):

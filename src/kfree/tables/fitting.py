@@ -14,6 +14,7 @@ import numpy as np
 from kfree.core.exact import is_rounded
 from kfree.core.fields import Name
 from kfree.core.marks import OPTIONAL, OneOf
+from kfree.files.cells import date_form
 from kfree.files.numbers import is_mark
 from kfree.tables.categories import Binary, Categories, YesNo, places
 from kfree.tables.columns import (
@@ -248,19 +249,33 @@ def _require_categories(name: Any, present: list[str], seen: set[str], max_level
         remedy = ", which are numbers that float64 rounds"
     elif remedy_of_numbers := to_numbers(seen):
         remedy = f", which look like numbers: convert them with {remedy_of_numbers}"
-    elif _all_are(np.datetime64, seen):
-        remedy = ", which look like dates: convert them with pandas.to_datetime"
+    elif remedy_of_dates := to_dates(seen):
+        remedy = f", which look like dates: convert them with {remedy_of_dates}"
     fault = f"text, or a name for each row: {len(seen)} distinct values in {len(present)} rows, such as {example!r}"
     raise TextColumnsError({name: fault + remedy})
 
 
 def to_numbers(levels: Collection[str]) -> str:
     """The function that makes numbers of texts that hold them, but for some that stand for missing values; else ""."""
-    gaps = {text for text in levels if is_mark(text) or text.strip().lower() in _SPELLED_MISSING}
-    numbers = set(levels) - gaps
+    numbers = _without_gaps(levels)
     if not numbers or not _all_are(float, numbers) or _are_rounded(numbers) or any(map(_CODE.match, numbers)):
         return ""
+    gaps = set(levels) - numbers
     return "pandas.to_numeric" if gaps <= {"", "nan", "NaN"} else "pandas.to_numeric(…, errors='coerce')"
+
+
+def to_dates(levels: Collection[str]) -> str:
+    """The function that makes dates of texts that hold them, but for some that stand for missing values; else ""."""
+    forms = [date_form(text.strip()) for text in _without_gaps(levels)]
+    orders = {form[1] if form else None for form in forms}
+    if not orders or None in orders:
+        return ""
+    return "pandas.to_datetime" if orders == {"year"} else "pandas.to_datetime(…, format=…)"
+
+
+def _without_gaps(levels: Collection[str]) -> set[str]:
+    """Texts but for those that stand for missing values."""
+    return {text for text in levels if not is_mark(text) and text.strip().lower() not in _SPELLED_MISSING}
 
 
 def _are_rounded(levels: Collection[str]) -> bool:
