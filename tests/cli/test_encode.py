@@ -53,6 +53,16 @@ def test_missing_values_come_from_the_nearest_rows_unless_they_are_an_error(cust
     assert "--missing nearest" in err
 
 
+def test_values_that_predict_fills_in_are_counted(customers, here, capsys):
+    outcome(["cluster", "t.csv", "--k", "2", "--save", "m.kfree"], capsys)
+    status, _, err = outcome(["predict", "m.kfree", "t.csv"], capsys)
+    assert status == 0
+    assert "took 2 missing values of 2 rows from the nearest rows" in err
+    names, *rows = (here / "t.csv").read_text().splitlines()
+    (here / "further.csv").write_text("\n".join([names, *rows[10:]]) + "\n")
+    assert "missing values" not in outcome(["predict", "m.kfree", "further.csv"], capsys)[2]
+
+
 def test_encode_is_the_table_encoder_of_python(customers, capsys, here):
     import pandas
 

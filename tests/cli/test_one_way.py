@@ -182,12 +182,22 @@ def test_rows_that_do_not_fit_in_memory_are_streamed(here, rng):
         _ = loaded.labels
     encoded = kfree.cluster("large.parquet", drop=["count", "name"], memory="5MB", lam=9000.0)
     np.testing.assert_array_equal(encoded.predict(table), encoded.labels)
+    assert encoded.remarks == []
     chosen = kfree.cluster("large.parquet", **settings | {"lam": None})
     assert chosen.remarks[-1] == "rows do not fit in memory, so that only round clusters were looked for"
     with pytest.raises(ValueError, match="sample_weight=.* the name of a column as weight"):
         kfree.cluster("large.parquet", sample_weight=np.ones(n), **settings)
     with pytest.raises(ValueError, match="missing='drop' takes all rows in memory; give more memory"):
         kfree.cluster("large.parquet", missing="drop", **settings)
+
+
+def test_missing_values_of_rows_that_are_streamed_are_counted(here, rng):
+    n = 60_000
+    table = pd.DataFrame({"x": rng.normal(size=n) + 30 * rng.integers(3, size=n), "y": rng.normal(size=n)})
+    table.loc[::20, "x"], table.loc[7::30, "y"] = np.nan, np.nan
+    table.to_parquet("large.parquet", row_group_size=10_000)
+    made = kfree.cluster("large.parquet", memory="5MB", lam=9000.0)
+    assert made.remarks == ["took 5,000 missing values of 5,000 rows from the nearest rows"]
 
 
 def test_places_are_clustered_on_the_globe(here):

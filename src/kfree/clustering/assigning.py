@@ -25,11 +25,15 @@ SCORES = ["confidence", "outlier_score"]
 
 @dataclass(frozen=True)
 class Assigned:
-    """``columns`` of the rows that could be used, by name; a mask of these rows; and how many have unseen levels."""
+    """``columns`` of the rows that could be used, by name; a mask of these rows; and how many have unseen levels.
+
+    ``filled`` is how many missing values of rows with a cluster were filled in, and in how many rows.
+    """
 
     columns: dict[str, NDArray[Any]]
     kept: Mask
     n_unseen: int
+    filled: tuple[int, int]
 
     @property
     def labels(self) -> Labels:
@@ -79,11 +83,14 @@ def assigned(
         for name, values in _answers(model, rows, allow_new, scores).items():
             columns[name][rows.numbers] = values
 
+    n_filled = n_with_filled = 0
     waiting, begin, group = [], 0, [] if plan.group is None else [plan.group]
     for batch in table.as_written(group).batches([*plan.columns, *group]):
         prepared = plan.matrix(table.title, batch, begin, unseen)
         place = slice(begin, begin + len(prepared.kept))
         kept[place], has_unseen[place] = prepared.kept, prepared.has_unseen
+        gaps = prepared.gaps if unseen == "missing" else prepared.gaps[~prepared.has_unseen[prepared.kept]]
+        n_filled, n_with_filled = n_filled + int(gaps.sum()), n_with_filled + int(gaps.any(axis=1).sum())
         rows = _Rows(begin + np.flatnonzero(prepared.kept), prepared.X)
         if plan.group is not None:
             names = group_names(_values(batch, plan.group)[prepared.kept], rows.numbers, table.title)
@@ -94,11 +101,14 @@ def assigned(
     if waiting:
         parts = zip(*((rows.numbers, rows.X, rows.groups) for rows in waiting), strict=True)
         answer(_Rows(*map(np.concatenate, parts)))
-    return _with_new(columns, kept, has_unseen, unseen == "new")
+    used, found = _with_new(columns, kept, has_unseen, unseen == "new")
+    return Assigned(found, used, int(has_unseen.sum()), (n_filled, n_with_filled))
 
 
-def _with_new(columns: dict[str, NDArray[Any]], kept: Mask, has_unseen: Mask, are_new: bool) -> Assigned:
-    """What is assigned to the ``kept`` rows, and −1 to those with unseen levels if these ``are_new``.
+def _with_new(
+    columns: dict[str, NDArray[Any]], kept: Mask, has_unseen: Mask, are_new: bool
+) -> tuple[Mask, dict[str, NDArray[Any]]]:
+    """The rows that are used, and what is assigned to them: −1 to those with unseen levels if these ``are_new``.
 
     A new row has no scores where nothing stands for its missing values: they are masked.
     """
@@ -106,8 +116,7 @@ def _with_new(columns: dict[str, NDArray[Any]], kept: Mask, has_unseen: Mask, ar
     labels = np.where(has_unseen, np.int32(-1), columns["cluster"]) if are_new else columns["cluster"]
     if (used & ~kept).any():
         columns = {name: np.ma.masked_where(~kept, values) for name, values in columns.items()}
-    found = {name: values[used] for name, values in (columns | {"cluster": labels}).items()}
-    return Assigned(found, used, int(has_unseen.sum()))
+    return used, {name: values[used] for name, values in (columns | {"cluster": labels}).items()}
 
 
 def _answers(model: Any, rows: _Rows, allow_new: bool, scores: bool) -> dict[str, NDArray[Any]]:

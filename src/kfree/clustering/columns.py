@@ -238,6 +238,13 @@ def tell_of_marks(table: Any, names: list[str], say: Say) -> None:
         say(f"warning: marks among numbers or dates are read as missing values, in column(s) {first_few(told)}")
 
 
+def tell_of_filled(plan: Preparation, n_values: int, n_rows: int, say: Say) -> None:
+    """Say how many missing values were filled in, and in how many rows."""
+    if n_values:
+        where = "the nearest rows" if plan.missing == "nearest" else "the means of their columns"
+        say(f"took {n_values:,} missing values of {n_rows:,} rows from {where}")
+
+
 def _require_readable(table: Any, names: list[str], share: float, may_be_levels: bool) -> None:
     """Raise one error about all columns of text that hold numbers but for a few cells, or dates of several forms."""
     mistakes = {name: mistake for name in names if (mistake := table.mistake(name, share))}

@@ -13,6 +13,7 @@ from kfree.clustering.columns import (
     Say,
     chosen_columns,
     tell_of_codes,
+    tell_of_filled,
     tell_of_marks,
     tell_of_places,
     with_encoder,
@@ -153,21 +154,12 @@ def _in_memory(table: FrameTable | NamedFilesTable, plan: Preparation, options: 
         plan, frame, X, kept[kept] = with_encoder(
             table, plan, encoder, filtered(frame, kept), options.columns or (), say
         )
-        gaps = _filled_in(plan, frame, say)
+        gaps = gaps_of(frame)
+        tell_of_filled(plan, int(gaps.sum()), int(gaps.any(axis=1).sum()), say)
     if not kept.all():
         which = "with missing values" if plan.missing in ("error", "drop") else "without any value"
-        say(f"left out {int((~kept).sum())} of {len(kept)} rows {which}")
-    return TableRows(table, plan, X, X, np.flatnonzero(kept), kept, gaps)
-
-
-def _filled_in(plan: Preparation, frame: Any, say: Say) -> Mask | None:
-    """Which values of a frame were filled in, and a remark about them; None if none were."""
-    gaps = gaps_of(frame)
-    if not gaps.any():
-        return None
-    where = "the nearest rows" if plan.missing == "nearest" else "the means of their columns"
-    say(f"took {int(gaps.sum())} missing values of {int(gaps.any(axis=1).sum())} rows from {where}")
-    return gaps
+        say(f"left out {int((~kept).sum()):,} of {len(kept):,} rows {which}")
+    return TableRows(table, plan, X, X, np.flatnonzero(kept), kept, gaps if gaps is not None and gaps.any() else None)
 
 
 def _streamed(
@@ -176,7 +168,7 @@ def _streamed(
     if plan.missing == "drop":
         raise ValueError("missing='drop' takes all rows in memory; give more memory, or another missing.")
     encoder = options.encoder()
-    frame, numbers = _sample(table, plan, encoder is not None)
+    frame, numbers, filled = _sample(table, plan, encoder is not None)
     if encoder is not None:
         plan, frame, _, used = with_encoder(table, plan, encoder, frame, options.columns or (), say)
         numbers = numbers[used]
@@ -188,20 +180,27 @@ def _streamed(
     X, kept, gaps, _ = plan.matrix(table.title, batch)
     if len(X) < table.n_rows:
         what = "scales, summary, page and picture are" if encoder else "summary, page and picture are"
-        say(f"{what} those of {len(X)} of {table.n_rows} rows, spread evenly over the table")
+        say(f"{what} those of {len(X):,} of {table.n_rows:,} rows, spread evenly over the table")
+    tell_of_filled(plan, *filled, say)
     return TableRows(table, plan, rows, X, numbers[spread][kept], None, gaps if gaps.any() else None)
 
 
-def _sample(table: NamedFilesTable, plan: Preparation, is_encoded: bool) -> tuple[Any, NDArray[np.int64]]:
+def _sample(
+    table: NamedFilesTable, plan: Preparation, is_encoded: bool
+) -> tuple[Any, NDArray[np.int64], tuple[int, int]]:
     """Rows spread evenly over a table, with the extremes and levels of all columns if these are encoded.
 
-    All rows are read, so that a missing value is found wherever it is, if that is an error.
+    Also how many values of the table are missing, and in how many rows. All rows are read, so that a missing value is
+    found wherever it is, if that is an error.
     """
     parts, numbers, begin, step = [], list[int](), 0, _step_of(table)
+    n_gaps = n_with_gaps = 0
     seen = {name: _Seen() for name in plan.columns} if is_encoded else {}
     for batch in table.batches(plan.columns):
         n_rows = len(next(iter(batch.values())))
-        plan.complete(table.title, gaps_of(arrow("").table(batch)), begin)
+        gaps = gaps_of(arrow("").table(batch))
+        gaps = gaps[plan.complete(table.title, gaps, begin)]
+        n_gaps, n_with_gaps = n_gaps + int(gaps.sum()), n_with_gaps + int(gaps.any(axis=1).sum())
         picked = set(range(-begin % step, n_rows, step))
         for name, known in seen.items():
             picked |= known.new_in(batch[name])
@@ -209,7 +208,8 @@ def _sample(table: NamedFilesTable, plan: Preparation, is_encoded: bool) -> tupl
         parts.append(arrow("").table(batch).take(rows))
         numbers += [begin + row for row in rows]
         begin += n_rows
-    return arrow("").concat_tables(parts, promote_options="permissive").unify_dictionaries(), np.array(numbers)
+    sample = arrow("").concat_tables(parts, promote_options="permissive").unify_dictionaries()
+    return sample, np.array(numbers), (n_gaps, n_with_gaps)
 
 
 def _step_of(table: NamedFilesTable) -> int:

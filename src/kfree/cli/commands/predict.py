@@ -28,7 +28,7 @@ def run(options, console):
     from kfree.cli.tables import input_table
     from kfree.cli.work import Outputs
     from kfree.clustering.assigning import assigned
-    from kfree.clustering.columns import tell_of_marks
+    from kfree.clustering.columns import tell_of_filled, tell_of_marks
 
     outputs = Outputs(options, console, inputs={"the model": options.model})
     model, plan, names = _parts(load(options.model))
@@ -43,10 +43,11 @@ def run(options, console):
     wanted = {"allow_new": options.allow_new, "unseen": options.unseen, "scores": options.scores}
     console.begins("clustering")
     found = assigned(model, plan, table, **wanted)
+    tell_of_filled(plan, *found.filled, console.say)
     if found.n_unseen:
-        console.say(f"{found.n_unseen} row(s) have levels that the rows of the fit did not have ({options.unseen})")
+        console.say(f"{found.n_unseen:,} row(s) have levels that the rows of the fit did not have ({options.unseen})")
     if not found.kept.all():
-        console.say(f"{(~found.kept).sum()} of {len(found.kept)} rows have missing values and no cluster")
+        console.say(f"{(~found.kept).sum():,} of {len(found.kept):,} rows have missing values and no cluster")
     columns, labels = dict(found.columns), found.columns["cluster"]
     if names:
         columns["cluster_name"] = np.array([names.get(label, "") for label in labels.tolist()], dtype=object)
@@ -55,7 +56,7 @@ def run(options, console):
         "labels", outputs.output, lambda path: write_beside(table, columns, path, outputs.format, options.safe_cells)
     )
     counts = {int(label): int((labels == label).sum()) for label in sorted(set(labels.tolist()))}
-    lines = [f"{table.title}: {len(labels)} row(s) by {options.model}", "", f"{'cluster':>8}  {'rows':>8}"]
+    lines = [f"{table.title}: {len(labels):,} row(s) by {options.model}", "", f"{'cluster':>8}  {'rows':>8}"]
     lines += [f"{'new' if label < 0 else label:>8}  {count:8d}" for label, count in counts.items()]
     facts = {"input": table.title, "model": options.model, "output": outputs.output, "rows": counts}
     outputs.end([*lines, ""], facts)

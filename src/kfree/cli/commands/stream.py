@@ -49,5 +49,5 @@ def run(options, console):
     facts = {"n_rows": row, "n_clusters": model.n_clusters_, "lam": model.lam_, "output": output}
     facts |= {"clusters": [{"id": i, "weight": w} for i, w in zip(model.cluster_ids_, model.weights_, strict=True)]}
     events = f", {model.n_events_} event(s)" if model.n_events_ else ""  # a short stream is not reviewed for events
-    lines = [f"{row} row(s), {model.n_clusters_} cluster(s), lam = {model.lam_:.6g}{events}"]
+    lines = [f"{row:,} row(s), {model.n_clusters_} cluster(s), lam = {model.lam_:.6g}{events}"]
     outputs.end(lines + [f"labels: {output}"] * (output != "-"), facts)
