@@ -148,6 +148,13 @@ def test_transforms_are_chosen_by_tails_and_stated(draw, rng):
     assert "asinh(" in told.describe()
 
 
+def test_a_formula_adds_what_is_less_than_zero():
+    table = pd.DataFrame({"change": [-28.0, -25.0, -22.0], "depth": [1.0, 2.0, 3.0]})
+    change, depth = TableEncoder().fit(table).describe().splitlines()
+    assert change.startswith("change: (change + 25) / ")
+    assert depth.startswith("depth: (depth − 2) / ")
+
+
 def test_dates_count_by_time_in_any_form():
     days = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 31), datetime.date(2024, 3, 1), None]
     aware = pd.Series(pd.to_datetime(["2024-01-01T02:00", "2024-01-31T02:00", "2024-03-01T02:00", None]))

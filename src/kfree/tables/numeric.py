@@ -12,7 +12,7 @@ from kfree.core.fields import Name, Number
 from kfree.core.marks import OPTIONAL, AtLeast
 from kfree.explain import units
 from kfree.tables.columns import DATE, DATE_UNIT, DURATION, LEVELS, NUMBER, TIME
-from kfree.tables.transforms import Transform
+from kfree.tables.transforms import Transform, less
 
 # Number of quantiles that represent a column when differences between rows are computed.
 _QUANTILES = 1000
@@ -59,7 +59,7 @@ class Numeric:
         return [str(self.name)]
 
     def __str__(self) -> str:
-        return f"{self.name}: ({self.transform.written(str(self.name))} − {self.centre:.4g}) / {self.scale:.4g}"
+        return f"{self.name}: ({less(self.transform.written(str(self.name)), self.centre)}) / {self.scale:.4g}"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Dates(Numeric):
         if self.transform.name != "identity":
             since, days = _moment(self.transform.shift), self.transform.unit / 86_400e6
             inner = f"{self.transform.name}(({self.name} − {since}) / {days:.4g} days)"
-            return f"{self.name}: ({inner} − {self.centre:.4g}) / {self.scale:.4g}"
+            return f"{self.name}: ({less(inner, self.centre)}) / {self.scale:.4g}"
         return f"{self.name}: ({self.name} − {_moment(self.centre)}) / {self.scale / 86_400e6:.4g} days"
 
 
@@ -133,7 +133,7 @@ class Ordinal(Numeric):
 
     def __str__(self) -> str:
         order = " < ".join(map(str, self.levels))
-        return f"{self.name}: (rank − {self.centre:.4g}) / {self.scale:.4g} in {order}"
+        return f"{self.name}: ({less('rank', self.centre)}) / {self.scale:.4g} in {order}"
 
 
 def _moment(microseconds: float) -> np.datetime64:

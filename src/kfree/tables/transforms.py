@@ -49,9 +49,14 @@ class Transform:
         """The formula, for a column called so."""
         if self.name == "identity":
             return column
-        inner = f"({column} − {self.shift:.4g})" if self.shift else column
+        inner = f"({less(column, self.shift)})" if self.shift else column
         inner = f"{inner} / {self.unit:.4g}" if self.unit != 1 else inner
         return f"{self.name}({inner})"
+
+
+def less(minuend: str, number: float) -> str:
+    """A difference in writing: x − 3, or x + 3 where the number is negative."""
+    return f"{minuend} {'+' if number < 0 else '−'} {abs(number):.4g}"
 
 
 @dataclass(frozen=True)
