@@ -279,6 +279,23 @@ def test_certainty_names_sentences_and_preparation_are_shown(told):
     assert browser.find_elements(By.CSS_SELECTOR, "main b, main i") == []
 
 
+def test_one_cluster_is_compared_with_nothing(browser, tmp_path):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 2)), columns=["a", "b"])
+    kfree.cluster(table).report(tmp_path / "one.html")
+    browser.get((tmp_path / "one.html").as_uri())
+    assert browser.find_element(By.ID, "readout").text.startswith("1 cluster, because the best partition scores")
+    assert browser.find_elements(By.CSS_SELECTOR, ".card .feature") == []
+    assert not browser.find_element(By.ID, "bars-help").is_displayed()
+
+
+def test_numbers_have_the_sign_that_sentences_have(shown):
+    assert shown.execute_script("return [valueText(-2.5, null), valueText(-2.5, {kind: 'number', decimals: 1})]") == [
+        "−2.5",
+        "−2.5",
+    ]
+    assert shown.find_element(By.ID, "bars-help").is_displayed()
+
+
 @pytest.mark.parametrize("width", [360, 768, 1400])
 def test_the_page_fits_its_window(told, width):
     """No part but the table, which scrolls by itself, is wider than the window."""

@@ -61,7 +61,7 @@ def _path(model, X):
 def _chosen(model, X):
     """One clustering, and why it was chosen."""
     why = model.reason_.partition(": ")[2]  # after the number of clusters, which the page tells itself
-    note = why if model.n_clusters_ == 1 else f"{model.model_name_}: {why}"
+    note = f"because {why}" if model.n_clusters_ == 1 else f"{model.model_name_}: {why}"
     step = SliderStep(np.asarray(model.labels_), lambda rows: model._view(X[rows]), is_own=True, note=note)
     return [step], {"columns": model.columns_}
 

@@ -32,7 +32,8 @@ const style = (name) => getComputedStyle(document.documentElement).getPropertyVa
 const hue = (colour) => ((colour * GOLDEN_ANGLE + 0.58) % 1) * 360;
 const colourOf = (colour) => `hsl(${hue(colour)} ${style("--dot-saturation")} ${style("--dot-light")})`;
 const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
-const shown = (value) => (value === null ? "–" : Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 }));
+const written = (value, digits) => value.toLocaleString("en", digits).replace("-", "−");
+const shown = (value) => (value === null ? "–" : written(Number(value.toPrecision(4)), { maximumSignificantDigits: 4 }));
 /* A value of an axis: a number with the decimals of its column, a share, a date from years, a time from seconds, or levels. */
 function valueText(value, unit) {
   if (value === null) return "–";
@@ -46,7 +47,7 @@ function valueText(value, unit) {
     return [...new Set([Math.floor(rank + 0.25), Math.ceil(rank - 0.25)])].map((place) => unit.levels[place]).join(" to ");
   }
   if (unit.decimals > 9 || Math.abs(value) >= 1e15) return shown(value);
-  return (Math.round(value * 10 ** unit.decimals) / 10 ** unit.decimals + 0).toLocaleString("en", { maximumFractionDigits: unit.decimals });
+  return written(Math.round(value * 10 ** unit.decimals) / 10 ** unit.decimals + 0, { maximumFractionDigits: unit.decimals });
 }
 const current = () => data.steps[state.step];
 const isShown = (label) => state.group === null || current().parents[label] === state.group;
@@ -322,11 +323,12 @@ function drawCards() {
       ...(step.centres ? [made("span", { className: "sentence" }, `centre ${placeText(step.centres[cluster.label])}`)] : []),
       made("span", { className: "facts" }, `spread ${shown(cluster.spread)}${km}${near}`),
       made("span", { className: "facts" }, `typical ${data.word}s: ${cluster.exemplars.join(", ")}`),
-      made("span", { className: "features" }, ...order.slice(0, 4).map((j) => bar(data.features[j], effects[j], most))));
+      made("span", { className: "features" }, ...(step.k > 1 ? order.slice(0, 4) : []).map((j) => bar(data.features[j], effects[j], most))));
     card.querySelector(".share").style.display = "block";
     card.addEventListener("click", () => { state.cluster = state.cluster === cluster.label ? null : cluster.label; refresh(); at("cards").querySelector(`[data-cluster="${cluster.label}"]`).focus(); });
     return made("li", {}, card, ...groupButton(cluster));
   }));
+  at("bars-help").hidden = data.places || step.k < 2;
   const close = at("close");
   close.hidden = state.group === null;
   close.textContent = `Back to the group ${state.group} and its siblings`;
@@ -446,7 +448,7 @@ if (data.steps.length === 1) for (const part of [at("slider"), at("slider-word")
 at("map-heading").textContent = `Map of the ${data.word}s`;
 if (data.places) {
   at("map-heading").textContent = "Map of the places";
-  at("table-panel").hidden = at("bars-help").hidden = true;
+  at("table-panel").hidden = true;
   for (const id of ["across", "up"]) at(id).parentElement.hidden = true;
 }
 at("map-help").textContent = `Point at a ${data.word}, or focus the map and use the arrow keys. Numbers mark the clusters, where there is room`
