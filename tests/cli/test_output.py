@@ -343,6 +343,15 @@ def test_a_folder_becomes_one_parquet_file_whatever_its_files_hold(name, here, c
     assert pyarrow.parquet.read_table("out.parquet")["n"].to_pylist() == expected
 
 
+def test_a_folder_of_text_and_other_files_becomes_one_csv_file(here, capsys):
+    (here / "folder").mkdir()
+    (here / "folder/a.csv").write_text("x,n\n1,5\n")
+    pd.DataFrame({"x": [30], "n": [7]}).to_parquet(here / "folder/b.parquet")
+    line = ["cluster", "folder", "--no-encode", "--columns", "x", "--lam", "1", "-o", "out.csv", "--quiet"]
+    assert outcome(line, capsys)[::2] == (0, "")
+    assert (here / "out.csv").read_text() == "x,n,cluster\n1,5,0\n30,7,1\n"
+
+
 def test_what_no_parquet_column_holds_is_refused_by_name(here, capsys):
     (here / "folder").mkdir()
     (here / "folder/a.csv").write_text("x,n\n1,9007199254740993\n")

@@ -72,9 +72,10 @@ def write_beside(table, new, path, format_, safe=False):
     """
     new = {_free_name(name, table.names): values for name, values in new.items()}
     _require_all(table, {len(values) for values in new.values()}, path)
-    text = {file.text.dialect for file in table.files.files if file.text}
+    # None is a file that is no text.
+    dialects = {file.text and file.text.dialect for file in table.files.files}
     with written(path) as file:
-        if format_ == "csv" and len(text) == 1:
+        if format_ == "csv" and len(dialects) == 1 and None not in dialects:
             n_written = append_cells(table, new, file, _delimiter_of(path), safe)
         elif format_ == "csv":
             n_written = write_csv(rows_again(table, new), file, _delimiter_of(path), safe)
