@@ -74,3 +74,38 @@ def test_new_levels_are_no_missing_values_where_these_are_an_error(plans, here, 
     further[:2].to_csv("new.csv", index=False)
     _, _, err = outcome(["predict", "m.kfree", "new.csv", "--unseen", "missing"], capsys)
     assert "Fit with --missing nearest, or predict with --unseen new, which labels such rows −1" in err
+
+
+@pytest.mark.parametrize(
+    ("levels", "further"),
+    [
+        (["8", "10", "XL"], ["8", "10"]),
+        (["007", "12", "A1"], ["007", "12"]),
+        (["true", "false", "maybe"], ["true", "false"]),
+        (["2024-01-31", "2024-02-01", "never"], ["2024-02-01"]),
+        (["$5", "$6", "free"], ["$6"]),
+    ],
+)
+def test_levels_stay_text_where_a_further_file_holds_those_alone_that_look_otherwise(levels, further, here, capsys):
+    lines = [f"{30 * (i % 3) + i / 60},{levels[i % 3]}" for i in range(60)]
+    (here / "t.csv").write_text("\n".join(["x,size", *lines]) + "\n")
+    assert outcome(["cluster", "t.csv", "--k", "3", "--save", "m.kfree", "--quiet"], capsys)[0] == 0
+    expected = {row["size"]: row["cluster"] for row in rows_of("t.clusters.csv")}
+    lines = [f"{30 * levels.index(size)},{size}" for size in further]
+    (here / "new.csv").write_text("\n".join(["x,size", *lines]) + "\n")
+    status, _, err = outcome(["predict", "m.kfree", "new.csv", "--quiet"], capsys)
+    assert status == 0, err
+    assert [row["cluster"] for row in rows_of("new.clusters.csv")] == [expected[size] for size in further]
+
+
+@pytest.mark.parametrize("codes", [["12", "7", "3"], ["012", "007", "003"], ["12", "7", "3.5"]])
+def test_a_new_level_that_is_no_number_makes_no_other_level_new(codes, here, capsys):
+    lines = [f"{30 * (i % 3) + i / 60},{codes[i % 3]}" for i in range(60)]
+    (here / "t.csv").write_text("\n".join(["x,code", *lines]) + "\n")
+    fit = ["cluster", "t.csv", "--k", "3", "--categories", "code", "--save", "m.kfree", "--quiet"]
+    assert outcome(fit, capsys)[0] == 0
+    expected = {row["code"]: row["cluster"] for row in rows_of("t.clusters.csv")}
+    (here / "new.csv").write_text(f"x,code\n0,{codes[0]}\n30,A1\n60,{codes[2]}\n")
+    facts = told(["predict", "m.kfree", "new.csv", "--unseen", "new"], capsys)
+    assert [row["cluster"] for row in rows_of("new.clusters.csv")] == [expected[codes[0]], "-1", expected[codes[2]]]
+    assert facts["rows"]["-1"] == 1

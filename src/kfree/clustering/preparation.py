@@ -30,8 +30,11 @@ class TextReading:
     decimal: str | None
     rules: dict[str, str]
 
-    def of_further(self, given: TextOptions, numbers: list[str]) -> TextOptions:
-        """The options for a further file, whose columns of ``numbers`` are known; what is given for it comes first."""
+    def of_further(self, given: TextOptions, numbers: list[str], texts: list[str]) -> TextOptions:
+        """The options for a further file, whose columns of ``numbers`` and ``texts`` are known.
+
+        What is given for it comes first.
+        """
         return replace(
             given,
             missing=given.missing or tuple(self.na),
@@ -39,6 +42,7 @@ class TextReading:
             decimal=given.decimal or self.decimal,
             rules=tuple(self.rules.items()),
             numbers=tuple(numbers),
+            texts=tuple(texts),
         )
 
 
@@ -81,13 +85,18 @@ class Preparation:
     def text_options(self, given: TextOptions) -> TextOptions:
         """How a further text file is read."""
         reading = self.reading or TextReading([], None, None, {})
-        return reading.of_further(given, self._numbers_in())
+        return reading.of_further(given, self._numbers_in(), self._texts_in())
 
     def _numbers_in(self) -> list[str]:
         """The columns that hold numbers."""
         if self.encoder is None:
             return self.columns
         return [encoder.name for encoder in self.encoder.encoders_ if getattr(encoder, "family", None) == "number"]
+
+    def _texts_in(self) -> list[str]:
+        """The columns whose levels are all text, of which a further file may hold those alone that look like numbers."""
+        levels = {} if self.encoder is None else {one.name: getattr(one, "levels", ()) for one in self.encoder.encoders_}
+        return [name for name, own in levels.items() if own and all(isinstance(level, str) for level in own)]
 
     def matrix(self, title: str, batch: Any, first_row: int = 0, unseen: str = "error") -> Prepared:
         """The rows of a batch that can be used, as numbers.

@@ -62,8 +62,9 @@ class TextOptions:
     missing: tuple[str, ...] = ()
     # How columns were read in an earlier file, by name, where cells of this one do not decide; see kfree.files.cells.
     rules: tuple[tuple[str, str], ...] = ()
-    # Columns that held numbers in an earlier file.
+    # Columns that held numbers in an earlier file, and those that held text, which stay text whatever their cells are.
     numbers: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
     reads_marks: bool = False
 
     def __post_init__(self) -> None:
@@ -174,7 +175,7 @@ def _header(name: str, rows: Sequence[Sequence[str]], decimal: str, options: Tex
     """Whether the first record holds names; a warning says how it is read where that is doubtful."""
     if options.header is not None:
         return options.header
-    known = {*options.numbers, *(column for column, _ in options.rules)}
+    known = {*options.numbers, *options.texts, *(column for column, _ in options.rules)}
     if known and known <= {cell.strip() for cell in rows[0]}:
         return True
     header, is_sure = holds_names(rows, decimal)

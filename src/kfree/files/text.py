@@ -116,7 +116,12 @@ def described_as(path: str, dialect: Dialect, options: TextOptions, title: str) 
         sample = file.read(_SAMPLE + 1)
     if options.header is None:
         known = TextOptions(
-            dialect.encoding, dialect.delimiter, decimal=dialect.decimal, rules=options.rules, numbers=options.numbers
+            dialect.encoding,
+            dialect.delimiter,
+            decimal=dialect.decimal,
+            rules=options.rules,
+            numbers=options.numbers,
+            texts=options.texts,
         )
         header = found_dialect(printable(title), sample, len(sample) <= _SAMPLE, known).header
     else:
@@ -162,9 +167,10 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
             f"{printable(path)}, line {_line_at(table, error.begin)}: a quoted cell begins here or below, and has no "
             "end. Close its quotes."
         ) from None
-    types = [arrow("").string() if name in long else kind for name, kind in zip(table.names, types, strict=True)]
+    as_text = {*long, *options.texts}
+    types = [arrow("").string() if name in as_text else kind for name, kind in zip(table.names, types, strict=True)]
     detectors = [
-        FormDetector(dialect) if name in long else detector
+        FormDetector(dialect) if name in as_text else detector
         for name, detector in zip(table.names, detectors, strict=True)
     ]
     return n_rows, _decided(replace(table, types=tuple(types), codes=tuple(codes)), detectors, printable(title))

@@ -15,7 +15,7 @@ from kfree.core.exact import is_rounded
 from kfree.core.fields import Name
 from kfree.core.marks import OPTIONAL, OneOf
 from kfree.files.cells import date_form
-from kfree.files.numbers import is_mark
+from kfree.files.numbers import is_mark, is_number
 from kfree.tables.categories import Binary, Categories, YesNo, places
 from kfree.tables.columns import (
     BOOLEAN,
@@ -162,7 +162,7 @@ def has_unseen(column: Column, encoder: Encoder, table_encoder: Any) -> np.ndarr
     column = _as_told(column, table_encoder)
     if isinstance(encoder, LeftOut) or column.family != LEVELS or encoder.family != LEVELS:
         return np.zeros(len(column.values), dtype=bool)
-    place, _ = places(_folded(column.values, encoder.levels, table_encoder.fold), encoder.levels)
+    place, _ = _places_in(column, encoder.levels, table_encoder.fold)
     return np.isnan(place) & np.array([value is not None for value in column.values.tolist()])
 
 
@@ -226,9 +226,31 @@ def _example(text: str) -> str:
     return text if len(text) <= 30 else text[:30] + "…"
 
 
+def _places_in(column: Column, levels: tuple[Any, ...], fold: bool) -> tuple[np.ndarray, list[Any]]:
+    """Places among the levels, NaN where missing or unknown; and the unknown values.
+
+    Among levels that are numbers, texts that are numbers stand for these: a further value such as A1 makes all values
+    of a column text.
+    """
+    values = column.values
+    if column.family == LEVELS and not any(isinstance(level, str) for level in levels):
+        values = np.array([_number_in(value) for value in values.tolist()], dtype=object)
+    return places(_folded(values, levels, fold), levels)
+
+
+def _number_in(value: Any) -> Any:
+    """The number that a text is; other values as they are."""
+    if not isinstance(value, str) or not is_number(value):
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        return float(value)
+
+
 def _known_places(column: Column, levels: tuple[Any, ...], unseen: str, fold: bool = False) -> np.ndarray:
     """Places among the levels, NaN where missing; unknown levels raise, or are missing too."""
-    place, unknown = places(_folded(column.values, levels, fold), levels)
+    place, unknown = _places_in(column, levels, fold)
     if unknown and unseen == "error":
         listed = ", ".join(map(repr, levels[:10])) + (", …" if len(levels) > 10 else "")
         remedy = "list all levels in ordinal, lowest first" if column.kind == ORDINAL else "fit with such rows"
