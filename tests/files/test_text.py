@@ -267,6 +267,11 @@ def test_a_date_that_is_none_far_down_makes_the_column_text(tmp_path):
     assert table_of(text, tmp_path)["d"][::60_000] == ["13.02.2024", "soon"]
 
 
+@pytest.mark.parametrize("day", ["2023-02-29", "31.04.2024", "2/30/2024", "31.02.2024 10:30", "2024/02/30"])
+def test_a_day_that_no_month_has_is_not_moved_to_the_next_month(day, tmp_path):
+    assert table_of(f"d,x\n{day},1\n{day},2\n", tmp_path)["d"] == [day, day]
+
+
 def test_marks_between_thousands_and_further_cells_for_missing_values(tmp_path):
     text = 'a,b,c\n"1,234.5","12,345",?\n7,"1,000",5\n'
     with pytest.warns(DataAdvice) as told:

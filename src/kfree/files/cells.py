@@ -38,8 +38,17 @@ class DateForm:
 
     def fits(self, cells: Any) -> bool:
         """Whether all cells, of which none is missing, are dates of this form."""
-        found = arrow("compute").strptime(cells, format=self.format, unit="s", error_is_null=True)
-        return int(found.null_count) == 0
+        pc = arrow("compute")
+        found = pc.strptime(cells, format=self.format, unit="s", error_is_null=True)
+        if found.null_count:
+            return False
+        # strptime takes 31.02.2024 for 02.03.2024: a day that no month has is among the first three of the next one.
+        days = pc.day(found)
+        may_be_moved = pc.less_equal(days, 3)
+        place = re.findall("%[Ymd]", self.format).index("%d")
+        numbers = pc.extract_regex(cells.filter(may_be_moved), r"^(?P<a>\d+)[./-](?P<b>\d+)[./-](?P<c>\d+)")
+        written = pc.struct_field(numbers, [place]).cast("int64")
+        return not pc.any(pc.not_equal(written, days.filter(may_be_moved))).as_py()
 
     def converted(self, cells: Any) -> Any:
         """Cells of this form as points in time."""
