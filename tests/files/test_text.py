@@ -352,6 +352,9 @@ WHOLE = "".join(f"{'nsew'[i % 4]},{i},{97 * i % 1000}\n" for i in range(8))
         ("33,1.5\n" + "".join(f"{20 + i},{i}.25\n" for i in range(9)), False, False),
         ("0,1,2\n3,4,5\n6,7,8\n", False, False),
         ("a,b,c\n1,2,x\n", True, False),
+        ("a,inf\n1,2\n3,4\n", True, False),
+        ("Infinity\n1\n", True, False),
+        ("inf,1\n1,2\n3,4\n", False, False),
     ],
 )
 def test_numbers_in_the_first_line_are_names_where_they_are_no_values(content, header, is_told):

@@ -23,14 +23,16 @@ def holds_names(rows: Sequence[Sequence[str]], decimal: str = ".") -> tuple[bool
     names, too, where they are years or plain whole numbers that the columns below them do not hold; that is not sure.
     """
     names, body = rows[0], rows[1:]
+    # A name such as "inf" is a word: infinite values are seldom the first of their column.
+    are_numbers = [is_number(name, decimal) and any(map(str.isdigit, name)) for name in names]
     if not body:
-        return not any(is_number(cell, decimal) for cell in names), True
+        return not any(are_numbers), True
     below = [[row[j] for row in body if len(row) > j and not is_gap(row[j])] for j in range(len(names))]
     numeric = [j for j, cells in enumerate(below) if cells and all(is_number(cell, decimal) for cell in cells)]
     if not numeric:
         again = {cell for row in body for cell in row}
         return not any(cell in again for cell in names if cell), True
-    above = [_Number.above(names[j], below[j], decimal) for j in numeric if is_number(names[j], decimal)]
+    above = [_Number.above(names[j], below[j], decimal) for j in numeric if are_numbers[j]]
     if not above:
         return True, True
     are_plain = all(one.is_plain for one in above) and len({one.text for one in above}) == len(above)
