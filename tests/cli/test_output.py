@@ -122,6 +122,20 @@ def test_a_path_needs_no_output(blobs_csv, here, capsys, monkeypatch):
     assert (status, "--format xlsx is that of --output; give --output, too" in err) == (2, True)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "xlsx"])
+def test_dates_of_years_that_python_does_not_have_are_written(ending, here, capsys):
+    import pyarrow
+    import pyarrow.parquet
+
+    when = pyarrow.array([2**60, 0]).cast(pyarrow.timestamp("us"))
+    pyarrow.parquet.write_table(pyarrow.table({"x": [0, 30], "when": when}), "t.parquet")
+    line = ["cluster", "t.parquet", "--no-encode", "--columns", "x", "--lam", "1", "-o", f"out.{ending}", "--quiet"]
+    status, _, err = outcome(line, capsys)
+    assert (status, err) == (0, "")
+    if ending == "csv":
+        assert [row["when"][:5] for row in rows_of("out.csv")] == ["38504", "1970-"]
+
+
 def test_penalties_without_an_end_are_written_in_every_format(blobs_csv, here, capsys):
     """The first step of a path has no upper end, and JSON and sheets have no number for that."""
     openpyxl = pytest.importorskip("openpyxl")

@@ -1,5 +1,7 @@
 """Whole numbers that float64 rounds, such as numbers of accounts: refused, or left out by the front door."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -22,6 +24,8 @@ def test_rounding_is_found_where_python_finds_it():
         expected = next((int(v) for v in values if int(float(int(v))) != int(v)), None)
         assert rounded_number(values) == expected
         assert [is_rounded(int(v)) for v in values] == [int(float(int(v))) != int(v) for v in values]
+    assert [is_rounded(Decimal(10**40 + digit)) for digit in (0, 1)] == [True, True]
+    assert not is_rounded(Decimal(2**150))
     assert rounded_number(np.array([-(2**63), 2**62, 2**53, 0])) is None
     assert rounded_number(np.array([2**64 - 1], dtype=np.uint64)) == 2**64 - 1
     assert rounded_number(np.array([2.0**70])) is None

@@ -19,7 +19,21 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def plain(values):
     """Values as Python objects."""
-    return values.to_pylist() if hasattr(values, "to_pylist") else list(values.tolist())
+    if not hasattr(values, "to_pylist"):
+        return list(values.tolist())
+    try:
+        return values.to_pylist()
+    except OverflowError:
+        return list(map(_in_any_year, values))
+
+
+def _in_any_year(scalar):
+    """A value of Arrow as a Python object, or as text if it is a date of a year that Python does not have."""
+    try:
+        return scalar.as_py()
+    except OverflowError:
+        (found,) = arrow("").array([scalar]).to_numpy(zero_copy_only=False)
+        return f"{found}Z" if getattr(scalar.type, "tz", None) else str(found)
 
 
 def append_cells(table, new, file, delimiter=None, safe=False):

@@ -33,7 +33,7 @@ def rounded_number(values: NDArray[Any]) -> int | None:
 
 def is_rounded(value: Any) -> bool:
     """Whether a number of Python is whole, and float64 rounds it."""
-    if not isinstance(value, int) and (math.isinf(value) or value != value // 1):
+    if not isinstance(value, int) and (math.isinf(value) or value != int(value)):
         return False
     try:
         return int(float(value)) != int(value)
