@@ -85,6 +85,16 @@ def test_a_cell_that_is_no_number_is_named(cell, options, said, here, capsys):
     assert (status, said in err) == (1, True), err
 
 
+@pytest.mark.parametrize("n_rows", [0, 3, 60])
+def test_a_quoted_cell_without_an_end_is_named(n_rows, here, capsys):
+    (here / "s.csv").write_text("a,b\n" + "1,2\n" * n_rows + '"1,2\n3,4\n')
+    status, _, err = outcome(LINE, capsys)
+    assert (status, err) == (
+        1,
+        f"kfree: s.csv: a quoted cell begins below row {n_rows}, and has no end. Close its quotes.\n",
+    )
+
+
 def test_bytes_that_the_encoding_lacks_are_named(here, capsys, monkeypatch):
     content = b"a,note\n" + b"1,x\n" * 40 + b"2,\xe9t\xe9\n"
     (here / "s.csv").write_bytes(content)

@@ -16,7 +16,7 @@ from kfree.files.dialect import found_dialect, not_encoded
 from kfree.files.formats import as_numbers
 from kfree.files.numbers import MISSING, NumberForm, is_number
 from kfree.files.places import arrow, opened
-from kfree.files.records import cells_of, record_blocks, split_records
+from kfree.files.records import EndlessCellError, cells_of, record_blocks, split_records
 from kfree.files.table import naming
 from kfree.files.text import TextFormat, column_names, require_distinct, unpacked
 
@@ -44,7 +44,7 @@ class RowReader:
         self._dialect = dialect = found_dialect(name, b"".join(first), len(first) < _FIRST_LINES, self._given)
         self._form = NumberForm(dialect.decimal, dialect.thousands or "")
         blocks = record_blocks(_utf8(chain(first, lines), dialect.encoding, name), dialect.delimiter)
-        self._records = (record for block in blocks for record in split_records(block, dialect.delimiter))
+        self._records = _records(blocks, dialect, name)
         heading = next(self._records)
         self._names = column_names(cells_of(heading, dialect.delimiter), dialect.header)
         require_distinct(self._names, name)
@@ -132,6 +132,20 @@ def _lines(file, name):
     """The lines of a file, as bytes; errors name it."""
     with naming(name):
         yield from file
+
+
+def _records(blocks, dialect, name):
+    """The records of blocks; a quoted cell without an end is an error."""
+    n_rows = -int(dialect.header)
+    try:
+        for block in blocks:
+            records = split_records(block, dialect.delimiter)
+            yield from records
+            n_rows += len(records)
+    except EndlessCellError:
+        raise CommandError(
+            f"{name}: a quoted cell begins below row {max(n_rows, 0)}, and has no end. Close its quotes."
+        ) from None
 
 
 def _utf8(lines, encoding, name):
