@@ -161,6 +161,14 @@ def test_a_folder_a_pattern_and_a_list_are_one_table(people, here):
         np.testing.assert_array_equal(made.predict(given, **READING), labels)
 
 
+def test_files_of_a_folder_with_columns_in_another_order_are_refused_with_a_remedy(here):
+    (here / "parts").mkdir()
+    (here / "parts" / "1.csv").write_text("x,y\n1,2\n")
+    (here / "parts" / "2.csv").write_text("y,x\n2,1\n")
+    with pytest.raises(ValueError, match=r"2\.csv has .*Give files with the same columns in the same order"):
+        kfree.cluster("parts", columns=["x", "y"])
+
+
 def test_rows_that_do_not_fit_in_memory_are_streamed(here, rng):
     n, kind = 60_000, rng.integers(3, size=60_000)
     table = pd.DataFrame({"x": np.abs(rng.normal(size=n)) + 30 * kind, "y": rng.normal(size=n)})

@@ -158,7 +158,7 @@ class NamedFilesTable:
     def __init__(self, paths: str | list[Any], reading: TextOptions | None = None, title: str | None = None):
         self._given = replace(reading or TextOptions(), reads_marks=True)
         self.files, described = open_table(paths, self._given)
-        require_same_columns(self.files, described)
+        require_same_columns(self.files, described, "Give files with the same columns in the same order.")
         first = os.fspath(paths if isinstance(paths, str) else paths[0])
         self.title = printable(first) if title is None else title
         self.name = os.path.basename(first.rstrip("/")) or first

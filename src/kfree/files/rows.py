@@ -229,7 +229,7 @@ def open_rows(
     )
     table, described = open_table(paths, text)
     if columns is None:
-        require_same_columns(table, described)
+        require_same_columns(table, described, "Give columns, by name, that all files have.")
     names = _chosen(table, columns, weight)
     for file, one in zip(table.files, described, strict=True):
         for name in [*names, *([] if weight is None else [weight])]:

@@ -178,14 +178,14 @@ def _is_cast(before: Any, after: Any) -> bool:
     return not types.is_dictionary(after) and not (types.is_integer(before) and types.is_floating(after))
 
 
-def require_same_columns(table: FileTable, described: list[Description]) -> None:
-    """Raise unless all files have the columns of the first one."""
+def require_same_columns(table: FileTable, described: list[Description], remedy: str) -> None:
+    """Raise unless all files have the columns of the first one; the error ends with a ``remedy``."""
     first = list(described[0].types)
     for file, one in zip(table.files, described, strict=True):
         if list(one.types) != first:
             raise ValueError(
                 f"{printable(file.path)} has the columns {quoted(one.types)}, and {printable(table.files[0].path)} has "
-                f"{quoted(first)}. Give columns, by name, that all files have."
+                f"{quoted(first)}. {remedy}"
             )
 
 
