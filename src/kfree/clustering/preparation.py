@@ -94,8 +94,9 @@ class Preparation:
         return [encoder.name for encoder in self.encoder.encoders_ if getattr(encoder, "family", None) == "number"]
 
     def _texts_in(self) -> list[str]:
-        """The columns whose levels are all text, of which a further file may hold those alone that look like numbers."""
-        levels = {} if self.encoder is None else {one.name: getattr(one, "levels", ()) for one in self.encoder.encoders_}
+        """The columns whose levels are all text; a further file may hold those alone that look like numbers."""
+        encoders = [] if self.encoder is None else self.encoder.encoders_
+        levels = {encoder.name: getattr(encoder, "levels", ()) for encoder in encoders}
         return [name for name, own in levels.items() if own and all(isinstance(level, str) for level in own)]
 
     def matrix(self, title: str, batch: Any, first_row: int = 0, unseen: str = "error") -> Prepared:
