@@ -81,6 +81,9 @@ REFUSED = {
         pl.DataFrame({"v": pl.Series([[1.0], [2.0]], dtype=pl.Array(pl.Float64, 1))}),
         r"column 'v' holds values of several parts \(Array",
     ),
+    "lists in pyarrow": (pa.table({"v": [[1, 2], [3]]}), r"column 'v' holds values of several parts \(list<"),
+    "structs in pyarrow": (pa.table({"v": [{"a": 1}, {"a": 2}]}), r"column 'v' holds values of several parts"),
+    "bytes": (frame(v=[b"x", b"y"] * 15), "convert it to one type, or leave the column out"),
     "structs in polars": (pl.DataFrame({"v": [{"a": 1}, {"a": 2}]}), r"column 'v' holds values of several parts"),
     "unions in pyarrow": (
         pa.table({"v": pa.UnionArray.from_sparse(pa.array([0, 0], type=pa.int8()), [pa.array([1.0, 2.0])])}),

@@ -150,11 +150,9 @@ def _from_pyarrow(X: Any, j: int, name: Any) -> Column:
         return Column(name, TEXT, np.array(array.to_pylist(), dtype=object))
     if dtype.startswith(("bool", "string", "large_string", "decimal", "time32", "time64", "null")):
         return _from_array(np.array(array.to_pylist(), dtype=object), name)
-    try:
-        values = array.to_numpy(zero_copy_only=False)
-    except NotImplementedError:  # of unions
-        raise _not_plain(name, array.type) from None
-    return replace(_from_array(values, name), zone=getattr(array.type, "tz", None))
+    if array.type.num_fields:
+        raise _not_plain(name, array.type)
+    return replace(_from_array(array.to_numpy(zero_copy_only=False), name), zone=getattr(array.type, "tz", None))
 
 
 _READERS = {"numpy": _from_numpy, "pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_pyarrow}
@@ -188,7 +186,10 @@ def _from_objects(values: np.ndarray, name: Any) -> Column:
     if len(kinds) > 1 or None in kinds:
         examples = {type(value).__name__: value for value in reversed(values.tolist()) if value is not None}
         seen = ", ".join(f"{kind} such as {value!r}" for kind, value in sorted(examples.items())[:4])
-        raise ValueError(f"column {name!r} holds values of mixed or unknown types ({seen}); convert it to one type.")
+        raise ValueError(
+            f"column {name!r} holds values of mixed or unknown types ({seen}); convert it to one type, or leave "
+            "the column out."
+        )
     (kind,) = kinds
     if kind == TEXT:
         return Column(name, TEXT, values)
