@@ -69,7 +69,7 @@ def test_two_columns_of_one_name_are_refused(ending, here, capsys):
     table = pa.Table.from_arrays([pa.array([1.0, 2.0]), pa.array([3.0, 9.0])], ["a", "a"])
     write = {".parquet": pa.parquet.write_table, ".arrow": pa.feather.write_feather, ".csv": pa.csv.write_csv}[ending]
     write(table, f"t{ending}")
-    with pytest.raises(ValueError, match=rf"t\{ending} .*two columns named 'a', number 1 and 2"):
+    with pytest.raises(ValueError, match=rf"t\{ending} has two columns named 'a', number 1 and 2; rename one\.$"):
         kfree.open_rows(f"t{ending}")
     with pytest.raises(ValueError, match="two columns named 'a'"):
         kfree.open_rows(f"t{ending}", columns=["a"])
@@ -200,6 +200,12 @@ def test_a_csv_without_header_or_with_semicolons_keeps_its_rows(here):
     (here / "t.csv").write_text("a;b\n1,5;2\n3;4\n")
     (chunk,) = kfree.open_rows("t.csv").chunks(0, 2, 2)
     assert chunk.X.tolist() == [[1.5, 2.0], [3.0, 4.0]]
+
+
+def test_a_table_without_columns_is_refused(here):
+    np.save("t.npy", np.empty((60, 0)))
+    with pytest.raises(ValueError, match=r"t\.npy has no columns; give a table with at least one"):
+        kfree.cluster("t.npy")
 
 
 def test_npy_headers_with_negative_sizes_are_refused(here):

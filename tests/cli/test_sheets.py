@@ -1,7 +1,9 @@
 """Spreadsheets: read as text tables are, written with every row, and refused with what to do where they cannot be."""
 
 import datetime
+import io
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -97,7 +99,19 @@ def test_a_row_may_end_with_empty_cells_and_not_beyond_the_names(here, capsys):
     write("wide.xlsx", [["a", "b"], *rows, [1.0, 2.0, "note"]])
     status, _, err = outcome(["cluster", "wide.xlsx"], capsys)
     assert status == 1
-    assert "row 14 of the sheet has a cell in column 3, where the names end with column 2" in err
+    assert "wide.xlsx: row 14 of the sheet has a cell in column 3, where the names end with column 2" in err
+    assert err.endswith("remove rows above the names.\n")
+
+
+def test_a_sheet_is_one_whatever_its_name(here, monkeypatch, capsys):
+    write("t.xlsx", [["a", "b"], [1, 2], [30, 4]])
+    content = (here / "t.xlsx").read_bytes()
+    (here / "t.csv").write_bytes(content)
+    assert kfree.open_rows("t.csv").shape == (2, 2)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    assert (
+        outcome(["cluster", "-", "--lam", "1", "--no-encode", "--quiet"], capsys)[1] == "a,b,cluster\n1,2,0\n30,4,1\n"
+    )
 
 
 def test_of_several_sheets_the_first_is_read_and_named(here):

@@ -106,6 +106,9 @@ def test_codes_and_long_numbers_after_the_first_block_are_found(tmp_path):
 def test_a_given_encoding_that_is_wrong_is_an_error_with_a_line(tmp_path):
     with pytest.raises(ValueError, match=r"t\.csv is not utf-8: line 3 holds the byte 0xe9.*encoding"):
         table_of("a,b\n1,x\n2,é\n".encode("latin-1"), tmp_path, encoding="utf-8")
+    for encoding in ("utf-99", "hex", ""):
+        with pytest.raises(ValueError, match=f"^encoding '{encoding}' is unknown; give one such as utf-8"):
+            table_of("a\n1\n", tmp_path, encoding=encoding)
     with pytest.raises(ValueError, match="encoding 'utf-99' is unknown"):
         table_of("a,b\n1,2\n", tmp_path, encoding="utf-99")
 
@@ -244,6 +247,14 @@ def test_the_first_bytes_say_what_a_file_is(tmp_path, rng):
     for name in ("s.arrow", "t.dat", "t.data"):
         (chunk,) = open_rows(tmp_path / name).chunks(0, 50, 50)
         np.testing.assert_array_equal(chunk.X, X)
+
+
+@pytest.mark.parametrize("name", ["t.npz", "t.csv.bz2", "t.csv.zst", "t.csv.xz"])
+def test_files_that_kfree_does_not_read_are_refused_by_name(name, tmp_path):
+    with pytest.raises(
+        ValueError, match=rf"{name} is .*, which kfree does not read\. Save it as CSV, Parquet, \.xlsx or"
+    ):
+        table_of(b"\0\1", tmp_path, name)
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.npy"])

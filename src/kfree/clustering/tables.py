@@ -164,8 +164,9 @@ class NamedFilesTable:
         self.name = os.path.basename(first.rstrip("/")) or first
         self.columns = {column_name(column): column for column in self.files.types}
         self.names, self.n_rows = list(self.columns), self.files.n_rows
-        if not self.n_rows:
-            raise ValueError(f"{self.title} has no rows; give a table with at least one.")
+        for size, what in ((self.n_rows, "rows"), (len(self.names), "columns")):
+            if not size:
+                raise ValueError(f"{self.title} has no {what}; give a table with at least one.")
         self._reading: TextReading | None = None
         # Columns that are read as text, whatever the files hold.
         self._texts: frozenset[str] = frozenset()

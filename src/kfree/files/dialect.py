@@ -70,6 +70,8 @@ class TextOptions:
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter.encode()) != 1 or self.delimiter in '"\r\n'):
             raise ValueError(f"delimiter {self.delimiter!r} is not allowed; give one ASCII character.")
+        if self.encoding is not None:
+            _require_encoding(self.encoding)
         if self.decimal not in (None, *_MARKS[:2]):
             raise ValueError(f"decimal={self.decimal!r} is not allowed; give '.' or ','.")
         if self.thousands not in (None, *_MARKS) or (self.thousands and self.thousands == self.decimal):
@@ -134,10 +136,16 @@ def _decoded(name: str, sample: bytes, encoding: str, whole: bool) -> str:
     """The text of a sample, which may end within a character unless it is the whole file."""
     try:
         return codecs.getincrementaldecoder(encoding)().decode(sample, final=whole)
-    except LookupError:
-        raise ValueError(f"encoding {encoding!r} is unknown; give one such as utf-8, latin-1 or cp1252.") from None
     except UnicodeDecodeError as error:
         raise not_encoded(name, encoding, sample[: error.start].count(b"\n") + 1, sample[error.start]) from None
+
+
+def _require_encoding(encoding: str) -> None:
+    """Raise unless text has this encoding: codecs such as hex have bytes alone."""
+    try:
+        "".encode(encoding)
+    except (LookupError, ValueError):
+        raise ValueError(f"encoding {encoding!r} is unknown; give one such as utf-8, latin-1 or cp1252.") from None
 
 
 def not_encoded(name: str, encoding: str, line: int, byte: int) -> ValueError:

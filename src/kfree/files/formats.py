@@ -35,12 +35,13 @@ _SMALL_PAGES = 0.82
 # A value of a packed column, as it is in the file and unpacked.
 _UNPACKED_BYTES = 16
 # The type of a file by its first bytes, whatever its name.
-_SIGNATURES = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy"}
+_SIGNATURES = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy", b"PK\x03\x04": ".xlsx"}
 # What files are that kfree does not read, by their endings.
 _OTHERS = {
     **dict.fromkeys([".xls", ".xlsb", ".ods", ".numbers"], "a spreadsheet"),
     **dict.fromkeys([".json", ".jsonl", ".ndjson"], "JSON"),
-    **dict.fromkeys([".zip", ".tar", ".7z"], "an archive"),
+    **dict.fromkeys([".zip", ".tar", ".7z", ".npz"], "an archive"),
+    **dict.fromkeys([".bz2", ".xz", ".zst", ".lz4"], "packed by another program than gzip"),
 }
 
 
@@ -82,7 +83,9 @@ def format_of(path: str) -> Format:
     """The format of a file, by its first bytes, else by the end of its name; text if neither is known."""
     name = base_name(path).lower()
     if other := next((what for ending, what in _OTHERS.items() if name.endswith(ending)), None):
-        raise ValueError(f"{printable(path)} is {other}, which kfree does not read. Save it as CSV, Parquet or .xlsx.")
+        raise ValueError(
+            f"{printable(path)} is {other}, which kfree does not read. Save it as CSV, Parquet, .xlsx or .npy."
+        )
     with opened(path) as file:
         head = file.read(8)
     ending = next((ending for signature, ending in _SIGNATURES.items() if head.startswith(signature)), None)
@@ -143,10 +146,14 @@ def _numbers(file: Any, place: int, count: int, dtype: np.dtype[Any]) -> NDArray
     return np.frombuffer(file.read(count * dtype.itemsize), dtype, count)
 
 
-def _types(names: Sequence[str], types: Sequence[Any]) -> dict[Column, ColumnType]:
+def _types(path: str, schema: Any) -> dict[Column, ColumnType]:
     """Types by name; an error if two columns have one name, which could not be told apart."""
-    require_distinct(names)
-    return {name: column_type(kind) for name, kind in zip(names, types, strict=True)}
+    require_distinct(schema.names, printable(path))
+    return _types_of(schema)
+
+
+def _types_of(table: Any) -> dict[Column, ColumnType]:
+    return {name: column_type(kind) for name, kind in zip(table.names, table.types, strict=True)}
 
 
 def column_type(kind: Any) -> ColumnType:
@@ -171,7 +178,7 @@ def _parquet(path: str) -> Generator[Any, None, None]:
 
 def _describe_parquet(path: str, _: TextOptions) -> Description:
     with _parquet(path) as parquet:
-        about, types = parquet.metadata, _types(parquet.schema_arrow.names, parquet.schema_arrow.types)
+        about, types = parquet.metadata, _types(path, parquet.schema_arrow)
         groups = [about.row_group(number) for number in range(about.num_row_groups)]
         largest = max(groups, key=lambda group: group.num_rows, default=None)
         columns = [] if largest is None else [largest.column(j) for j in range(about.num_columns)]
@@ -213,7 +220,7 @@ def _within(batches: Any, columns: Sequence[Column], begin: int, end: int, size:
 
 def _describe_ipc(path: str, _: TextOptions) -> Description:
     with opened_ipc(path) as file:
-        types = _types(file.schema.names, file.schema.types)
+        types = _types(path, file.schema)
         heads = list(file.heads())
     packed = max((n_rows for n_rows, is_costly in heads if is_costly), default=0)
     return Description(sum(n_rows for n_rows, _ in heads), types, column_bytes=_UNPACKED_BYTES * packed)
@@ -228,9 +235,8 @@ def _read_ipc(path: str, _: Any, columns: Sequence[Column], begin: int, end: int
 
 def _describe_text(path: str, options: TextOptions) -> Description:
     n_rows, table = described_text(path, options)
-    types = _types(table.names, table.types)
     warn_of_encoding(table, options)
-    return Description(n_rows, types, table, _TEXT_BYTES)
+    return Description(n_rows, _types_of(table), table, _TEXT_BYTES)
 
 
 def _read_text(path: str, text: Any, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
@@ -239,7 +245,7 @@ def _read_text(path: str, text: Any, columns: Sequence[Column], begin: int, end:
 
 def _describe_sheet(path: str, options: TextOptions) -> Description:
     n_rows, table = described_sheet(path, options)
-    return Description(n_rows, _types(table.names, table.types), table, _TEXT_BYTES)
+    return Description(n_rows, _types_of(table), table, _TEXT_BYTES)
 
 
 _PARQUET, _IPC = Format(_describe_parquet, _read_parquet), Format(_describe_ipc, _read_ipc)

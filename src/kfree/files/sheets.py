@@ -53,10 +53,10 @@ def read_sheet(path: str, text: Any, columns: Sequence[Any], begin: int, end: in
 class _Copy:
     """The text of a sheet, in a file that is gone when the process ends."""
 
-    def __init__(self, decimal: str):
+    def __init__(self, title: str, decimal: str):
         folder = tempfile.mkdtemp(prefix="kfree-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        self.path, self.decimal = os.path.join(folder, "sheet.csv"), decimal
+        self.title, self.path, self.decimal = title, os.path.join(folder, "sheet.csv"), decimal
 
     def write(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Write rows, without empty ones, as long as the names are: a sheet does not keep empty cells at the end."""
@@ -70,8 +70,8 @@ class _Copy:
                 width = found if width is None else width
                 if found > width:
                     raise ValueError(
-                        f"row {number} of the sheet has a cell in column {found}, where the names end with column "
-                        f"{width}. Give the column a name, or clear the cell"
+                        f"{self.title}: row {number} of the sheet has a cell in column {found}, where the names end "
+                        f"with column {width}. Give the column a name, or clear the cell; remove rows above the names."
                     )
                 writer.writerow([self._text(cell) for cell in (*row[:width], *[None] * (width - len(row)))])
 
@@ -99,7 +99,7 @@ def _delimiter(decimal: str) -> str:
 @cache
 def _as_text(path: str, changed: Stamp, decimal: str) -> _Copy:
     """The first sheet of a file as it was when it was last ``changed``."""
-    copy = _Copy(decimal)
+    copy = _Copy(printable(path), decimal)
     with opened(path) as file:
         copy.write(_first_sheet(path, file))
     return copy

@@ -138,7 +138,7 @@ def warn_of_encoding(table: TextFormat, options: TextOptions) -> None:
 
 def _described(path: str, dialect: Dialect, title: str, options: TextOptions) -> tuple[int, TextFormat]:
     table = TextFormat(path, dialect, _column_names(path, dialect))
-    require_distinct(table.names)
+    require_distinct(table.names, printable(title))
     n_rows, types = 0, [arrow("").null()] * len(table.names)
     n_read, n_bytes = 0, max(stamp(path).size, 1) if is_heard() else 1
     known = dict.fromkeys(options.numbers, PLAIN_NUMBER) | dict(options.rules)
@@ -260,12 +260,12 @@ def column_names(cells: Sequence[str], header: bool) -> tuple[str, ...]:
     return tuple(name or f"column {place}" for place, name in enumerate(given, start=1))
 
 
-def require_distinct(names: Sequence[str], title: str = "it") -> None:
+def require_distinct(names: Sequence[str], title: str) -> None:
     """Raise if two columns have one name."""
     places: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
         if places.setdefault(name, place) != place:
-            raise ValueError(f"{title} has two columns named {name!r}, number {places[name]} and {place}; rename one")
+            raise ValueError(f"{title} has two columns named {name!r}, number {places[name]} and {place}; rename one.")
 
 
 def _column_names(path: str, dialect: Dialect) -> tuple[str, ...]:
