@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from files.test_any_size import FITS, MEMORY, N_ROWS, PUBLISHED, rows_with_weights
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import kfree
@@ -128,6 +129,40 @@ def test_a_collection_that_fits_in_memory_is_searched_there(client):
     check_same(model, expected)
     assert model.labels_.chunks == some.chunks[:1]
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+def with_unknown_chunks(array):
+    return array[array[:, 0] > -np.inf]
+
+
+@pytest.mark.parametrize("same", [lambda array: array, with_unknown_chunks])
+def test_a_collection_is_explained_like_its_rows(same, client, tmp_path, recwarn):
+    """Labels of chunks are lazy, and have no length where sizes of chunks are not known."""
+    some, chunked = X[:400], da.from_array(X[:400], chunks=(150, 3))
+    model, expected = DPMeans(lam=60.0, engine="dask").fit(same(chunked)), DPMeans(lam=60.0).fit(some)
+    assert model.summary(same(chunked)) == expected.summary(some)
+    for got, wanted in zip(model.nearest_two(same(chunked)), expected.nearest_two(some), strict=True):
+        assert isinstance(got, np.ndarray)
+        np.testing.assert_array_equal(got, wanted)
+    np.testing.assert_array_equal(model.confidence(same(chunked)), expected.confidence(some))
+    NestedDPMeans(levels=(2, 4), engine="dask").fit(same(chunked)).report(tmp_path / "levels.html", same(chunked))
+    assert (tmp_path / "levels.html").exists()
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("same", [lambda array: array, with_unknown_chunks])
+@pytest.mark.parametrize(
+    "model", [DPMeans(lam=60.0), KMeans(4, random_state=0), NestedDPMeans(levels=(2, 4)), DPMeans(lam=60.0, noise=0.05)]
+)
+def test_without_workers_a_collection_is_an_array(model, same):
+    some = X[:400]
+    expected = clone(model).fit(some)
+    there = same(da.from_array(some, chunks=(150, 3)))
+    model.fit(there)
+    assert isinstance(model.labels_, np.ndarray)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert model.cost_ == expected.cost_
+    assert model.summary(there) == expected.summary(some)
 
 
 @pytest.mark.parametrize("given", [np.asarray, lambda some: da.from_array(some, chunks=(100, 2))])

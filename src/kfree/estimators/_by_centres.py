@@ -282,7 +282,7 @@ def view_of(estimator, X):
     """Rows beside the clusters; rows of the fit that were left out as noise keep the label −1."""
     require_rows(X, estimator)
     rows = rows_like_those_of_fit(estimator, X)
-    labels = in_memory(estimator.predict(X))
+    labels = in_memory(estimator._model_.labels(rows, estimator.engine, estimator.n_threads))
     noise_of = estimator.__dict__.get("_noise_of_")
     if noise_of is not None and noise_of == digest_of(in_memory(rows)):
         labels = in_memory(estimator.labels_)

@@ -103,7 +103,7 @@ def _levels(model, X):
 
 
 def _level(model, X, level):
-    is_finest, own = level == len(model.levels_) - 1, np.asarray(model.level_labels_[level])
+    is_finest, own = level == len(model.levels_) - 1, model.tree_.at_level(np.asarray(model.labels_), level)
     parents = None if level == 0 else model.tree_.siblings(level)
     note = f"level {level}" + (", the finest" if is_finest else ", the coarsest" if level == 0 else "")
     return SliderStep(own, lambda rows: model._view(X[rows], level), is_own=is_finest, note=note, parents=parents)
