@@ -66,7 +66,7 @@ def publish_centres(estimator, X, data, result, left_out=None, **more):
         if X.feature_names is not None:
             estimator.feature_names_in_ = np.array(X.feature_names, dtype=object)
         return remember(estimator, None)
-    if not is_collection(X):
+    if not isinstance(data.source, CollectionRows):
         estimator.labels_ = placed_like(labels, X)
         return estimator
     is_here = result.some_rows is None

@@ -247,7 +247,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        A Dask array if X is a Dask collection; none if X is rows of files.
+        A Dask array for a Dask collection, with ``engine="dask"``; none if X is rows of files.
     confidence_ : ndarray of shape (n_samples,)
         :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     exemplars_ : ndarray of shape (n_clusters_,), int64

@@ -137,7 +137,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        A Dask array if X is a Dask collection; none if X is rows of files.
+        A Dask array for a Dask collection, with ``engine="dask"``; none if X is rows of files.
     confidence_ : ndarray of shape (n_samples,)
         :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     cluster_centers_ : ndarray of shape (n_clusters, n_features), float64

@@ -183,9 +183,10 @@ class NestedDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        Labels of the finest level. A Dask array if X is a Dask collection; none if X is rows of files.
+        Labels of the finest level. A Dask array for a Dask collection, with ``engine="dask"``; none if X is rows of
+        files.
     level_labels_ : list of ndarray of shape (n_samples,), int32
-        Labels of every level, coarsest first; none where X is a Dask collection or rows of files.
+        Labels of every level, coarsest first; none where ``labels_`` is a Dask array or X is rows of files.
     levels_ : tuple of int
         Numbers of nodes by level, coarsest first.
     tree_ : ClusterTree
