@@ -197,3 +197,11 @@ def test_values_outside_the_domain_are_named_also_when_predicting(rng):
     for act in (model.predict, model.transform, DPMeans(lam=5.0, metric="kl").fit):
         with pytest.raises(ValueError, match=r"X\[3, 1\] = -2 \(row 3\), and metric='kl' takes finite numbers ≥ 0"):
             act(X)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_too_few_distinct_rows_cost_what_the_penalty_says(metric):
+    X = np.repeat([[0.2, 0.6], [0.6, 0.2]], 10, axis=0)
+    with pytest.warns(UserWarning, match="found 2 clusters at .* not target_k=3"):
+        model = DPMeans(target_k=3, metric=metric).fit(X)
+    assert model.cost_ == model.cost_history_[-1] == pytest.approx(2 * model.lam_)

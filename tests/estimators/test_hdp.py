@@ -410,3 +410,10 @@ def test_the_published_rule_needs_numbers(parameters, said):
     X = np.repeat([[0.0, 0.0], [4.0, 0.0]], 4, axis=0)
     with pytest.raises(ValueError, match=said):
         HardHDP(**parameters).fit(X, groups=np.arange(8) % 2)
+
+
+def test_too_few_distinct_rows_cost_what_the_penalties_say():
+    X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 10, axis=0)
+    with pytest.warns(UserWarning, match="found 2 clusters at .* not target_k=3"):
+        model = HardHDP(target_k=3).fit(X, groups=np.arange(20) // 5)
+    assert model.cost_ == model.cost_history_[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +35,9 @@ def with_exactly(
 
     It has another number only where clusters cannot be split, as with too few distinct rows.
     """
-    starts = [with_number(k, state, rows, objective) for state in near]
+    # A state that cannot be split stays as it is, and its cost is that of the penalty it was found at.
+    priced = [replace(state, cost=objective.cost(state.stats)) for state in near]
+    starts = [with_number(k, state, rows, objective) for state in priced]
     best = min(starts, key=lambda state: (abs(state.n_clusters - k), state.cost))
     moves: list[Move] = [CONVERGE, exchange_rows, relocate]
     return descend(best, moves, rows, objective, max_iter, no_gain, budget)
