@@ -20,16 +20,19 @@ def in_words(model: Any) -> str:
         return _as_judged(model, k)
     path, has_halves = getattr(model, "path_", None), hasattr(model, "k_interval_")
     if not hasattr(path, "is_sure"):
-        return f"{counted(k)}{_as_given(model)}" + (f"; {_halves_beside(model)}" if has_halves else "")
+        return f"{counted(k)}{_as_given(model, k)}" + (f"; {_halves_beside(model)}" if has_halves else "")
     if not has_halves:
         return in_words_of_path(path, k)
     return _by_halves(model, k) if k > 1 else f"{in_words_of_path(path, k)}{_halves_with_more(model)}"
 
 
-def _as_given(model: Any) -> str:
+def _as_given(model: Any, k: int) -> str:
     """Where a parameter set the number of clusters."""
-    if any(getattr(model, name, None) is not None for name in ("target_k", "n_clusters", "levels")):
-        return ", as asked for"
+    given = (getattr(model, name, None) for name in ("target_k", "n_clusters", "levels"))
+    asked = next((number for number in given if number is not None), None)
+    if asked is not None:
+        asked = np.ravel(asked)[-1]  # of levels, the finest
+        return ", as asked for" if asked == k else f", where {asked:,} were asked for"
     return " at the penalty that was given" if isinstance(getattr(model, "lam", None), Real) else ""
 
 
