@@ -259,8 +259,8 @@ SIZES = Unit("rank", levels=("S", "M", "L", "XL"))
         (Feature("size", 0.9, 1.2, 0.9, SIZES), "slightly higher size: M (others M)"),
         (Feature("size", 2.0, 2.9, 1.1, Unit("rank", 1)), "higher size: 2.9 (others 1.1)"),  # of a file without levels
         (
-            Feature("since", -1.0, 2010.0, 2020.0, Unit("date", 0)),
-            "since earlier: 2010-01-01 (others 2020-01-01)",
+            Feature("since", -1.0, 2010.1, 2020.1, Unit("date", 0)),
+            "since earlier: 2010-02-06 (others 2020-02-06)",
         ),
     ],
 )

@@ -15,7 +15,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+import kfree
 from kfree import AutoCluster, DPMeans, KMeans, TableEncoder, lambda_path
+from kfree.explain.units import Unit
 from kfree.report import embedded, page, steps, write_report
 from kfree.report.data import number, packed
 from kfree.report.kinds import report_data
@@ -102,6 +104,18 @@ def test_standardised_columns_are_shown_in_their_units(fitted):
     data = report_data(DPMeans(lam=10.0).fit(scaled), scaled, encoder=plan)
     axis = next(axis for axis in data["points"]["axes"] if axis["name"] == "x0")
     np.testing.assert_allclose(axis["values"], X[:, 0], rtol=1e-3, atol=1e-3)
+
+
+def test_values_of_the_map_are_as_exact_as_they_are_told(tmp_path):
+    days, place = np.arange(60), np.arange(60) % 2
+    frame = pd.DataFrame({"paid": 1_234_567 + 9_000 * place + days, "since": pd.Timestamp("2024-03-01")})
+    frame["since"] += pd.to_timedelta(9 * days + 500 * place, unit="D") + pd.Timedelta("18:30:00")
+    kfree.cluster(frame, k=2).report(tmp_path / "page.html")
+    data = json.loads((tmp_path / "page.html").read_text("utf-8").split('id="data">')[1].split("</script>")[0])
+    values = {axis["name"]: axis["values"] for axis in data["points"]["axes"]}
+    assert np.rint(values["paid"]).tolist() == frame["paid"].tolist()
+    told = [Unit("date", 0).text(value) for value in values["since"]]
+    assert told == frame["since"].dt.strftime("%Y-%m-%d").tolist()
 
 
 def test_of_a_large_table_only_the_labels_of_the_model_are_kept(fitted, monkeypatch):

@@ -15,7 +15,7 @@ UNITS = (NUMBER, SHARE, DATE, TIME, SECONDS, RANK)
 
 DAYS_A_YEAR = 365.2425
 # Numbers beyond these are written with an exponent.
-_MOST_DECIMALS, _LARGEST = 9, 1e15
+MOST_DECIMALS, _LARGEST = 9, 1e15
 # Columns of dates that vary less are written with the time of day.
 _A_FEW_DAYS = 3 / DAYS_A_YEAR
 # A mean of ranks is called by one level if it is so close to its rank, else by two.
@@ -66,7 +66,7 @@ class Unit:
         return " to ".join(isolated(self.levels[place]) for place in dict.fromkeys([low, high]))
 
     def _number(self, value: float) -> str:
-        if abs(value) >= _LARGEST or self.decimals > _MOST_DECIMALS:
+        if abs(value) >= _LARGEST or self.decimals > MOST_DECIMALS:
             return f"{value:.3g}".replace("-", "−")
         rounded = round(value, self.decimals) + 0.0  # no minus before a zero
         return f"{rounded:,.{self.decimals}f}".replace("-", "−")
@@ -82,5 +82,6 @@ def _date(years: float, with_time: bool) -> str:
         moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=(years - 1970) * DAYS_A_YEAR)
     except OverflowError:
         return f"year {years:.0f}"
-    nearest = moment + (datetime.timedelta(seconds=30) if with_time else datetime.timedelta(hours=12))
-    return nearest.strftime("%Y-%m-%d %H:%M" if with_time else "%Y-%m-%d")
+    # The minute and the day that it is in: dates become years and back to within a second.
+    moment += datetime.timedelta(seconds=1)
+    return moment.strftime("%Y-%m-%d %H:%M" if with_time else "%Y-%m-%d")

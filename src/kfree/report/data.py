@@ -8,6 +8,7 @@ import numpy as np
 
 from kfree.core.row_names import row_names
 from kfree.explain.summary import exemplars_of, spreads_of
+from kfree.explain.units import DATE, MOST_DECIMALS
 from kfree.report.columns import shown_columns
 from kfree.report.steps import colours, sampled
 
@@ -18,6 +19,8 @@ _DESCRIBED = 20_000
 _AXES = 60
 # Labels of all rows are kept for every step if these are no more than this, else only for the model's own.
 _LABELS_KEPT = 2_000_000
+# A second is 3e-8 years.
+_DECIMALS_OF_YEARS = 9
 
 
 def assembled(
@@ -139,7 +142,10 @@ def _axes(X, drawn, shown, encoder, used):
     """
     units = X[drawn] if encoder is None else encoder.in_units(X[drawn])
     columns = range(X.shape[1]) if X.shape[1] <= 2 else shown.kept[:_AXES]
-    axes = [{"name": shown.names[j], "values": _values(units[:, j]), "unit": _unit(shown.units[j])} for j in columns]
+    axes = [
+        {"name": shown.names[j], "values": _shown_values(units[:, j], shown.units[j]), "unit": _unit(shown.units[j])}
+        for j in columns
+    ]
     used = np.arange(X.shape[1]) if used is None else used
     if len(used) > 2:
         rows = X[drawn][:, used].astype(np.float64)
@@ -157,6 +163,14 @@ def _axes(X, drawn, shown, encoder, used):
 def _unit(unit):
     """How values of an axis are written; with the levels that ranks count."""
     return {"kind": unit.kind, "decimals": unit.decimals} | ({"levels": list(unit.levels)} if unit.levels else {})
+
+
+def _shown_values(column, unit):
+    """Values with two decimals more than are shown; years tell seconds, and what has an exponent has a few digits."""
+    if unit.decimals > MOST_DECIMALS:
+        return _values(column)
+    decimals = _DECIMALS_OF_YEARS if unit.kind == DATE else unit.decimals + 2
+    return [round(value, decimals) if math.isfinite(value) else None for value in column.tolist()]
 
 
 def _given_axes(axes, drawn, digits):

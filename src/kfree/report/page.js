@@ -40,7 +40,7 @@ function valueText(value, unit) {
   if (!unit) return shown(value);
   const two = (number) => String(Math.floor(number)).padStart(2, "0");
   if (unit.kind === "share") return `${Math.round(100 * value)} %`;
-  if (unit.kind === "date") return new Date((value - 1970) * 365.2425 * 86400e3).toISOString().slice(0, unit.decimals ? 16 : 10).replace("T", " ");
+  if (unit.kind === "date") return new Date((value - 1970) * 365.2425 * 86400e3 + 1000).toISOString().slice(0, unit.decimals ? 16 : 10).replace("T", " ");
   if (unit.kind === "time of day") return `${two(value / 3600)}:${two((value % 3600) / 60)}`;
   if (unit.levels) {
     const rank = Math.min(Math.max(value, 0), unit.levels.length - 1);
