@@ -451,6 +451,15 @@ def test_dates_as_text_are_named_on_the_command_line(tmp_path, capsys):
     assert said in capsys.readouterr().err
 
 
+def test_one_cluster_has_no_others(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(40) ** 2 / 39, "plan": ["x", "y"] * 20})
+    made = kfree.cluster(frame, k=1).save(tmp_path / "made.kfree")
+    lines = str(made.explain(1)).splitlines()
+    assert lines[1:] == ["  a: 0 (cluster 13)", "  plan=y: yes (cluster 50 %)"]
+    found = kfree.load(tmp_path / "made.kfree").summary().clusters[0].features
+    assert all(np.isnan(feature.others) for feature in found)
+
+
 def test_numbers_as_text_are_named_on_the_command_line(tmp_path, capsys):
     frame = pd.DataFrame({"x": 9.0 * (np.arange(60) % 2), "age": [str(j % 20) for j in range(60)]})
     frame.to_parquet(tmp_path / "t.parquet")

@@ -24,7 +24,7 @@ from kfree.explain.features import one_per_column
 from kfree.explain.sentences import distinct, name_of, sentences
 from kfree.explain.summary import summarize
 from kfree.explain.table import Summary
-from kfree.explain.units import SHARE, short
+from kfree.explain.units import NOTHING, SHARE, short
 from kfree.files.dialect import TextOptions
 from kfree.validation.parameters import require, require_choice
 from kfree.validation.rows import require_sound_array
@@ -53,7 +53,8 @@ class Explanation:
     outlier_score : float
         Above 1, the row belongs to no cluster.
     features : tuple of (column, value of the row, mean of the cluster, mean of other rows), as text
-        A value that is missing is "missing, filled in as" the one by which the row was compared.
+        A value that is missing is "missing, filled in as" the one by which the row was compared. Where there is one
+        cluster, no rows are others: their mean is "–" then, and is not printed.
     km : tuple of two floats or None
         The arcs from a place to the centres of its cluster and of the next, infinite if there is no next one.
     """
@@ -72,7 +73,7 @@ class Explanation:
         head += "" if self.next is None else f"; next is {isolated(self.next)}{second}"
         head += f"; far from all clusters (outlier score {self.outlier_score:.1f})" if self.outlier_score > 1 else ""
         told = [
-            f"  {isolated(name)}: {value} (cluster {mean}, others {others})"
+            f"  {isolated(name)}: {value} (cluster {mean}{'' if others == NOTHING else f', others {others}'})"
             for name, value, mean, others in self.features
         ]
         return "\n".join([head, *told])

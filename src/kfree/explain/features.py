@@ -32,7 +32,7 @@ class Feature:
     effect : float
         The difference between the means inside and outside of the cluster, in standard deviations within clusters.
     mean, others : float
-        The means inside and outside, in the units of the column.
+        The means inside and outside, in the units of the column; NaN where nothing is outside.
     unit : Unit
         How these are written.
     source : str
@@ -86,7 +86,7 @@ class Profile:
     ``effects`` = (``means`` − ``others``) / ``deviation``, where ``others`` are the means of the rows of all other
     clusters and deviation² = Σ_c Σ_{i in c} (x_i − mean of c)² / (n − k). Where no cluster varies, effects are
     divided by √(k / n) times the range of the means, as if one row of each cluster were at the other end. An effect is
-    0 where means are equal or where nothing is outside.
+    0 where means are equal or where nothing is outside, and ``others`` is NaN there.
     """
 
     effects: Floats
@@ -128,7 +128,8 @@ def _profile(columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int) -> Prof
     used = np.where(deviation > 0, deviation, _least_deviation(mean[n > 0], n))
     # A column that is the same everywhere has gaps of rounding alone.
     effects = np.divide(gap, used, out=np.zeros_like(gap), where=(gap != 0) & (used > 0))
-    return Profile(effects, _shifted(mean, shift), _shifted(mean_out, shift), deviation)
+    others = np.where((n_out > 0)[:, None], _shifted(mean_out, shift), np.nan)
+    return Profile(effects, _shifted(mean, shift), others, deviation)
 
 
 def _least_deviation(means: Floats, n: Floats) -> Floats:

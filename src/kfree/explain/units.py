@@ -13,6 +13,8 @@ from kfree.core.printing import isolated
 NUMBER, SHARE, DATE, TIME, SECONDS, RANK = "number", "share", "date", "time of day", "seconds", "rank"
 UNITS = (NUMBER, SHARE, DATE, TIME, SECONDS, RANK)
 
+# What is written for NaN.
+NOTHING = "–"
 DAYS_A_YEAR = 365.2425
 # Numbers beyond these are written with an exponent.
 MOST_DECIMALS, _LARGEST = 9, 1e15
@@ -48,7 +50,7 @@ class Unit:
     def text(self, value: float) -> str:
         """A value as text."""
         if not math.isfinite(value):
-            return "–" if math.isnan(value) else f"{value:g}".replace("inf", "∞").replace("-", "−")
+            return NOTHING if math.isnan(value) else f"{value:g}".replace("inf", "∞").replace("-", "−")
         if self.kind == SHARE:
             return f"{100 * value:.0f} %"
         if self.kind == DATE:
