@@ -82,7 +82,8 @@ class Choice:
             why = f"takes all columns; clusters are clearer in {named}"
             candidates += tuple(replace(one, why_not=why) for one in self.choice_in_all_columns.candidates)
         rest = [dict.fromkeys(fields) | {"model": model, "why_not": why} for model, why in self.models_not_tried]
-        return [{name: getattr(one, name) for name in fields} for one in candidates] + rest
+        table = [{name: getattr(one, name) for name in fields} for one in candidates] + rest
+        return [{name: None if value != value else value for name, value in one.items()} for one in table]
 
     def reason(self, k, n_judged, n_rows, named):
         """Why this model and this number, in a sentence or two; ``named`` as above."""

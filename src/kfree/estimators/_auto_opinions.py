@@ -8,7 +8,7 @@ from kfree.core.one_hot import one_hot_groups
 from kfree.estimators._auto_models import ELLIPSES, Components
 from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
-from kfree.search.judge.choose import BY_CENTRES, CLEAN, ROUND, ROWS_GRAPH, SHARED, TIE, Candidate
+from kfree.search.judge.choose import BY_CENTRES, CLEAN, ROUND, ROWS_GRAPH, SHARED, TIE, Candidate, why_worse
 from kfree.search.path.lattice import circles_in
 
 NO_DIPS = "there are no density dips, which clusters in few columns have"
@@ -92,19 +92,18 @@ def _by_centres_of(found, judge, view):
     """Clusters of DPMeans in one view as a candidate."""
     labels = np.asarray(found, dtype=np.int64)
     links, avoided = judge.links(labels)
-    return Candidate((ROUND, SHARED)[view], int(labels.max()) + 1, avoided, links, 0.0, 0.0, labels, view)
+    return Candidate((ROUND, SHARED)[view], int(labels.max()) + 1, avoided, links, np.nan, np.nan, labels, view)
 
 
 def with_ellipses(rows, judge, chosen, candidates, n_threads):
     """Ellipses of any direction beside the candidates; they are simpler than clusters of any shape."""
     labels = ellipses_of(rows, n_threads)
     links, avoided = judge.links(labels)
-    ellipses = Candidate(ELLIPSES, int(labels.max()) + 1, avoided, links, 0.0, 0.0, labels)
+    ellipses = Candidate(ELLIPSES, int(labels.max()) + 1, avoided, links, np.nan, np.nan, labels)
     if links >= chosen.links - TIE and avoided >= chosen.avoided - TIE:
         lost = replace(chosen, why_not="ellipses are simpler, and cut about as few links between neighbours")
         return ellipses, (ellipses, lost, *candidates[1:])
-    why = f"cuts more links between neighbours: {links:.2f}, where the chosen model has {chosen.links:.2f}"
-    return chosen, (*candidates, replace(ellipses, why_not=why))
+    return chosen, (*candidates, replace(ellipses, why_not=why_worse(ellipses, chosen)))
 
 
 def ellipses_of(rows, n_threads):

@@ -108,9 +108,9 @@ class AutoCluster(ClusterEstimator):
     model_name_ : str
         "one cluster", "round", "shared ellipse", "ellipses", "any shape" or "density dips".
     candidates_ : list of dict
-        One for each candidate, the winner first: ``model``, ``k``, ``links``, ``score`` and ``why_not``. Candidates
-        that do not take sparse rows or a single column, and models of counts, zeros and ones, have None for all but the
-        first and the last.
+        One for each candidate, the winner first: ``model``, ``k``, ``links``, ``score`` and ``why_not``. The score is
+        None where that of another candidate has decided how many clusters there are. Candidates that do not take sparse
+        rows or a single column, and models of counts, zeros and ones, have None for all but the first and the last.
     reason_ : str
         Why this model and this number.
     k_interval_ : tuple of int

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from kfree.search.judge.choose import ROUND, SHAPES, UNIT_GATE, Judge
+from kfree.search.judge.choose import ROUND, SHAPES, UNIT_GATE, Candidate, Judge, why_worse
 from kfree.search.judge.numbers import is_about, left_out_around, numbers_of
 from kfree.search.judge.stability import Refit, interval_of, jaccard, refits_on_halves
 
@@ -45,6 +45,29 @@ def test_round_clusters_are_round_and_moons_are_not():
     verdict = judged(rows).judge()
     assert (verdict.chosen.model, verdict.chosen.k) == (SHAPES, 2)
     assert adjusted_rand_score(moon, verdict.chosen.labels) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("k", "avoided", "links", "sizes", "told"),
+    [
+        (1, 0.0, 0.0, [40], "finds one cluster"),
+        (2, 0.0, 0.0, [38, 2], "has a cluster of fewer than 3 rows"),
+        (2, 0.7, 0.35, [20, 20], "keeps fewer links between neighbours: 0.350, where {} 0.440"),
+        (
+            3,
+            0.675,
+            0.45,
+            [14, 13, 13],
+            "separates neighbours only 67.5 % less often than rows without clusters, where {} 88.0 %",
+        ),
+    ],
+)
+def test_a_worse_candidate_is_told_by_what_it_is_worse_at(k, avoided, links, sizes, told):
+    best = Candidate(SHAPES, 2, 0.88, 0.44, 0.9, 0.4, np.repeat([0, 1], 20))
+    labels = np.repeat(np.arange(k), sizes)
+    assert why_worse(Candidate(ROUND, k, avoided, links, np.nan, np.nan, labels), best) == told.format(
+        "2 clusters (any shape) have"
+    )
 
 
 def test_a_curve_of_few_rows_in_three_parts_is_no_null(rng):

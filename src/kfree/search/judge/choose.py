@@ -58,7 +58,10 @@ ROUND, SHARED, SHAPES = "round", "shared ellipse", "any shape"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A partition of the judged rows and what speaks for it; ``why_not`` says why another was taken."""
+    """A partition of the judged rows and what speaks for it; ``why_not`` says why another was taken.
+
+    ``clarity`` and ``score`` are NaN where the score of another partition has decided how many clusters there are.
+    """
 
     model: str
     k: int
@@ -333,7 +336,8 @@ class Judge:
         for view, model in enumerate((ROUND, SHARED)[: len(self.nulls)]):
             measured = Measured.of([graph.k], self.views.by_k_means(view, [graph.k], False), [0.0], self.views.near)
             null = self._k_means_null(view, [graph.k])
-            simpler.append(_candidate(model, measured, Scores.of(measured, null, _FEWEST_PER_CLUSTER), 0, view))
+            found = _candidate(model, measured, Scores.of(measured, null, _FEWEST_PER_CLUSTER), 0, view)
+            simpler.append(replace(found, clarity=np.nan, score=np.nan))
         return Judgement(*_taken(graph, simpler), graph.score, self.gate, curves)
 
     def centres_of_part(self, rows: Index) -> Index:
@@ -379,6 +383,21 @@ def _taken(graph: Candidate, simpler: Sequence[Candidate]) -> tuple[Candidate, t
 
 
 def _why_not(candidate: Candidate, chosen: Candidate) -> str:
-    if candidate.links >= chosen.links - TIE:
+    if chosen.model != SHAPES and candidate.links >= chosen.links - TIE:
         return "a simpler model shows as many clusters as well"
-    return f"cuts more links between neighbours: {candidate.links:.2f}, where the chosen model has {chosen.links:.2f}"
+    return why_worse(candidate, chosen)
+
+
+def why_worse(candidate: Candidate, chosen: Candidate) -> str:
+    """Why a candidate is worse than one that is not simpler."""
+    if candidate.k == 1:
+        return "finds one cluster"
+    if np.bincount(candidate.labels).min() < _FEWEST_PER_CLUSTER:
+        return f"has a cluster of fewer than {_FEWEST_PER_CLUSTER} rows"
+    other = f"{chosen.k} clusters ({chosen.model})"
+    if candidate.links < chosen.links - TIE:
+        return f"keeps fewer links between neighbours: {candidate.links:.3f}, where {other} have {chosen.links:.3f}"
+    return (
+        f"separates neighbours only {100 * candidate.avoided:.1f} % less often than rows without clusters, "
+        f"where {other} have {100 * chosen.avoided:.1f} %"
+    )
