@@ -8,6 +8,7 @@ import pytest
 
 import kfree
 from kfree.cli.advice import in_options
+from kfree.clustering.fitting import _WEIGHTS_TOLD
 from tests.cli.conftest import outcome, rows_of, told
 
 # Levels of plans are so few that rows of one look like a cluster, which they are.
@@ -181,7 +182,7 @@ def test_rows_that_do_not_fit_in_memory_are_streamed(here, rng):
     expected = kfree.DPMeans(lam=400_000.0, memory="4MB").fit(rows)
     np.testing.assert_array_equal(made.labels, expected.predict(rows))
     assert [cluster.size for cluster in made.summary().clusters] == np.bincount(made.labels).tolist()
-    assert made.remarks == []  # they are those of all rows
+    assert made.remarks == [_WEIGHTS_TOLD]  # no rows are left out of the summary
     np.testing.assert_allclose(made.scores()["confidence"], expected.confidence(table[["x", "y"]]))
     made.report("r.html").save("c.kfree")
     loaded = kfree.load("c.kfree")

@@ -351,6 +351,15 @@ def test_values_in_place_of_the_name_of_a_column(values):
         kfree.cluster(frame, id=values)
 
 
+def test_it_is_said_that_sizes_do_not_count_weights(rng):
+    is_heavy = np.arange(60) % 3 == 0
+    frame = pd.DataFrame({"x": 9.0 * is_heavy + rng.normal(size=60), "times": 1 + 9 * is_heavy})
+    made = kfree.cluster(frame, k=2, weight="times")
+    assert made.sentences()[0].startswith("Cluster 0: 20 rows (33 %)")
+    assert "clusters are numbered by weight; sizes, shares and means count each row once" in str(made)
+    assert "numbered by weight" not in str(kfree.cluster(frame, k=2, drop=["times"]))
+
+
 def test_one_weight_for_all_rows_where_some_are_left_out():
     frame = pd.DataFrame({"a": [np.nan, *range(29)], "b": np.arange(30.0) % 7})
     made = kfree.cluster(frame, k=2, sample_weight=2, missing="drop")

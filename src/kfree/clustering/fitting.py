@@ -29,6 +29,9 @@ from kfree.tables.categories import Binary, Categories
 from kfree.validation.parameters import require_choice, require_count
 
 MODELS = ["auto", "round"]
+_WEIGHTS_TOLD = (
+    "weights count in the fit, and clusters are numbered by weight; sizes, shares and means count each row once"
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ def clustered(
     if rows.kept is None and not options.asks_for_round:
         say("rows do not fit in memory, so that only round clusters were looked for")
     _fit(estimator, rows, sample_weight)
+    if sample_weight is not None or (rows.kept is None and rows.rows.weight is not None):
+        say(_WEIGHTS_TOLD)
     if isinstance(estimator, AutoCluster) and len(estimator.noise_columns_):
         columns = columns_in_words(estimator.columns_, rows.feature_names or None)
         say(f"clusters were found only in {columns}, because other columns hide them")
