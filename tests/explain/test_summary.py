@@ -18,7 +18,8 @@ from kfree import (
     TableEncoder,
 )
 from kfree.explain.features import profile
-from kfree.explain.units import Unit, short
+from kfree.explain.sentences import sentences
+from kfree.explain.units import Unit, percent, short
 from kfree.explain.view import View, nearest_centres
 
 BY_ROWS = {
@@ -238,6 +239,12 @@ def test_a_single_cluster_is_set_apart_by_nothing(rng):
         (Unit.of("number", 1e-12, 1e-12), 3e-12, "3e−12"),
         (Unit.of("number", 1e20, 1e21), 1e21, "1e+21"),
         (Unit.of("share", 0.3, 1.0), 0.417, "42 %"),
+        (Unit.of("share", 0.3, 1.0), 1 - 1e-15, "100 %"),
+        (Unit.of("share", 0.3, 1.0), 0.996, ">99 %"),
+        (Unit.of("share", 0.3, 1.0), 0.004, "<1 %"),
+        (Unit.of("share", 0.3, 1.0), 0.0, "0 %"),
+        (Unit.of("share", 0.3, 1.0), 0.125 - 1e-16, "13 %"),
+        (Unit.of("share", 0.3, 1.0), 0.125, "13 %"),
         (Unit.of("date", 0.5, 2030.0), 2028.0, "2028-01-01"),
         (Unit.of("date", 0.5, 2030.0), 1970 + 0.75 / 365.2425, "1970-01-01"),
         (Unit.of("date", 0.5, 2030.0), 1970 + (1 - 1e-9) / 365.2425, "1970-01-02"),
@@ -271,8 +278,18 @@ def test_means_of_an_encoded_table_are_those_of_the_table(rng):
         features = {feature.name: feature for feature in cluster.features}
         assert features["income"].mean == pytest.approx(inside["income"].mean())
         assert features["income"].others == pytest.approx(table[model.labels_ != cluster.label]["income"].mean())
-        assert features["plan=gold"].text == f"{100 * (inside['plan'] == 'gold').mean():.0f} %"
+        assert features["plan=gold"].text == percent((inside["plan"] == "gold").mean())
         assert features["since"].text == str(inside["since"].mean().date())
+
+
+def test_a_small_cluster_is_not_told_as_no_share():
+    X = np.append(np.zeros(2499), 9.0)[:, None] + np.linspace(0, 1e-3, 2500)[:, None]
+    summary = KMeans(2, random_state=0).fit(X).summary(X)
+    assert [line.split()[2:4] for line in str(summary).splitlines()[2:4]] == [[">99.9", "%"], ["<0.1", "%"]]
+    assert [sentence.split(";")[0] for sentence in sentences(summary)] == [
+        "Cluster 0: 2,499 rows (>99 %)",
+        "Cluster 1: 1 row (<1 %)",
+    ]
 
 
 @pytest.mark.parametrize(

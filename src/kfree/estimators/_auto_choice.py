@@ -19,6 +19,7 @@ from kfree.estimators._auto_opinions import (
     with_levels,
     with_path,
 )
+from kfree.explain.units import percent
 from kfree.search.judge.choose import BY_CENTRES, CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, Judge
 from kfree.search.judge.columns import columns_of_clusters
 from kfree.search.judge.links import impurity
@@ -132,7 +133,7 @@ def close_by(numbers, agree=None):
 
 def _times(chosen):
     most = impurity(chosen.labels)
-    return f"{100 * min(chosen.links / most, 1.0):.0f} %" if most else "0 %"
+    return percent(min(chosen.links / most, 1.0) if most else 0.0)
 
 
 def chosen_for(rows, given, unit, whiten, rng, n_threads):

@@ -8,7 +8,7 @@ from kfree.core.printing import isolated
 from kfree.explain.certainty import counted
 from kfree.explain.features import Feature, one_per_column
 from kfree.explain.table import ClusterSummary, Summary
-from kfree.explain.units import DATE, RANK, SHARE, TIME
+from kfree.explain.units import DATE, RANK, SHARE, TIME, percent
 
 # Columns in a sentence, and the least difference, in standard deviations within clusters, that is told.
 _MOST, _LEAST = 4, 0.5
@@ -23,7 +23,7 @@ def sentences(summary: Summary, names: Mapping[int, str] | None = None) -> list[
 
 def sentence(cluster: ClusterSummary, summary: Summary, names: Mapping[int, str]) -> str:
     """The sentence about one cluster."""
-    size = f"{counted(cluster.size, summary.word)} ({100 * cluster.share:.0f} %)"
+    size = f"{counted(cluster.size, summary.word)} ({percent(cluster.share)})"
     head = f"{isolated(name_of(cluster.label, names))}: {size}"
     if cluster.place is not None:
         return f"{head}; {cluster.place}."

@@ -11,7 +11,7 @@ from kfree.core.optional import optional
 from kfree.core.printing import html_table, printable
 from kfree.explain.features import Feature, one_per_column
 from kfree.explain.places import Place
-from kfree.explain.units import SHARE, short
+from kfree.explain.units import SHARE, percent, short
 
 # As many features fit on a line.
 _SHOWN = 3
@@ -167,7 +167,7 @@ def _cells(summary: Summary) -> list[list[str]]:
         [
             str(cluster.label),
             str(cluster.size),
-            f"{100 * cluster.share:.1f} %",
+            percent(cluster.share, decimals=1),
             short(cluster.spread),
             "none" if cluster.nearest < 0 else f"{cluster.nearest} ({short(cluster.nearest_distance)})",
             *[", ".join(summary.row_name(row) for row in cluster.exemplars)] * _has_exemplars(summary),

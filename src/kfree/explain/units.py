@@ -22,6 +22,8 @@ MOST_DECIMALS, _LARGEST = 9, 1e15
 _A_FEW_DAYS = 3 / DAYS_A_YEAR
 # A mean of ranks is called by one level if it is so close to its rank, else by two.
 _CLOSE = 0.25
+# Means of zeros and ones are 0 or 1 but for this.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Unit:
         if not math.isfinite(value):
             return NOTHING if math.isnan(value) else f"{value:g}".replace("inf", "∞").replace("-", "−")
         if self.kind == SHARE:
-            return f"{100 * value:.0f} %"
+            return percent(value)
         if self.kind == DATE:
             return _date(value, with_time=self.decimals > 0)
         if self.kind == TIME:
@@ -72,6 +74,24 @@ class Unit:
             return f"{value:.3g}".replace("-", "−")
         rounded = round(value, self.decimals) + 0.0  # no minus before a zero
         return f"{rounded:,.{self.decimals}f}".replace("-", "−")
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """A share as text: 0 % is none and 100 % is all, and what is nearly that is below or above a limit.
+
+    Examples
+    --------
+    >>> from kfree.explain.units import percent
+    >>> percent(1.0), percent(0.998), percent(0.125), percent(0.0001, decimals=1)
+    ('100 %', '>99 %', '13 %', '<0.1 %')
+    """
+    steps = 100 * 10**decimals
+    rounded = math.floor(steps * share + 0.5 + steps * _ROUNDING)  # a half goes up, as on the report page
+    if rounded <= 0 and share > _ROUNDING:
+        return f"<{10**-decimals:.{decimals}f} %"
+    if rounded >= steps and share < 1 - _ROUNDING:
+        return f">{100 - 10**-decimals:.{decimals}f} %"
+    return f"{rounded / 10**decimals + 0.0:.{decimals}f} %"
 
 
 def short(value: float) -> str:

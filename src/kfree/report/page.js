@@ -34,12 +34,19 @@ const colourOf = (colour) => `hsl(${hue(colour)} ${style("--dot-saturation")} ${
 const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 const written = (value, digits) => value.toLocaleString("en", digits).replace("-", "−");
 const shown = (value) => (value === null ? "–" : written(Number(value.toPrecision(4)), { maximumSignificantDigits: 4 }));
+/* A share: 0 % is none and 100 % is all, and what is nearly that is below or above a limit. */
+function percent(share, decimals = 0) {
+  const least = 10 ** -decimals, text = (100 * share).toFixed(decimals);
+  if (share > 0 && Number(text) === 0) return `<${least.toFixed(decimals)} %`;
+  if (share < 1 && Number(text) === 100) return `>${(100 - least).toFixed(decimals)} %`;
+  return `${text} %`;
+}
 /* A value of an axis: a number with the decimals of its column, a share, a date from years, a time from seconds, or levels. */
 function valueText(value, unit) {
   if (value === null) return "–";
   if (!unit) return shown(value);
   const two = (number) => String(Math.floor(number)).padStart(2, "0");
-  if (unit.kind === "share") return `${Math.round(100 * value)} %`;
+  if (unit.kind === "share") return percent(value);
   if (unit.kind === "date") return new Date((value - 1970) * 365.2425 * 86400e3 + 1000).toISOString().slice(0, unit.decimals ? 16 : 10).replace("T", " ");
   if (unit.kind === "time of day") return `${two(value / 3600)}:${two((value % 3600) / 60)}`;
   if (unit.levels) {
@@ -317,7 +324,7 @@ function drawCards() {
     filled.style.background = colour;
     const card = made("button", { className: "card", type: "button", "aria-pressed": state.cluster === cluster.label, "data-cluster": cluster.label },
       made("span", { className: "name" }, swatch, nameOf(cluster.label, "Cluster "),
-        made("span", { className: "size" }, `${counted(cluster.size, data.word)} · ${(100 * share).toFixed(1)} %`)),
+        made("span", { className: "size" }, `${counted(cluster.size, data.word)} · ${percent(share, 1)}`)),
       made("span", { className: "share" }, filled),
       ...(step.sentences && step.sentences[cluster.label] ? [made("span", { className: "sentence" }, step.sentences[cluster.label])] : []),
       ...(step.centres ? [made("span", { className: "sentence" }, `centre ${placeText(step.centres[cluster.label])}`)] : []),
