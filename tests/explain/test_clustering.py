@@ -19,7 +19,7 @@ from kfree.cli import main
 from kfree.datasets import make_customers
 from kfree.exceptions import DataAdvice
 from kfree.explain.certainty import in_words
-from kfree.explain.features import Feature
+from kfree.explain.features import Feature, one_per_column
 from kfree.explain.sentences import phrase
 from kfree.explain.units import Unit
 
@@ -266,6 +266,16 @@ SIZES = Unit("rank", levels=("S", "M", "L", "XL"))
 )
 def test_phrases(feature, text):
     assert phrase(feature) == text
+
+
+def test_the_level_that_is_told_sets_the_cluster_apart():
+    """The most frequent level is as frequent among other rows."""
+    shares = {"basic": (-0.02, 0.55, 0.56), "plus": (1.9, 0.3, 0.04), "gold": (-2.1, 0.15, 0.4), "x": (1.0, 0.0, 0.0)}
+    features = [Feature(f"plan={name}", *facts, Unit("share"), "plan") for name, facts in shares.items()]
+    features = sorted(features, key=lambda feature: -abs(feature.effect))
+    assert [feature.level for feature in one_per_column(features, 0.005)] == ["plus"]
+    assert one_per_column(features, 2.5) == []
+    assert [feature.level for feature in one_per_column(features[2:], 0.005)] == ["x"]
 
 
 def test_ordered_levels_are_called_by_their_names(tmp_path):

@@ -20,6 +20,8 @@ from kfree.explain.units import Unit
 _ROWS_AT_ONCE = 65536
 # Values up to this can be squared and added.
 _LARGEST = 1e100
+# Levels of a column set a cluster apart about as much if their effects differ by no more than this ratio.
+_ABOUT_AS_LARGE = 0.5
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,16 @@ def sources_of(names: Sequence[str], encoder: Any) -> list[str]:
 
 
 def one_per_column(features: Iterable[Feature], least: float) -> list[Feature]:
-    """Features whose effect is at least so large; of a column of levels, the level that is most frequent here."""
+    """Features whose effect is at least so large, the largest first; of a column of levels, one level.
+
+    That is the most frequent one here of those whose effects are about as large as the largest of the column.
+    """
     by_column: dict[str, Feature] = {}
+    enough: dict[str, float] = {}
     for feature in features:
-        known = by_column.get(feature.column)
-        if abs(feature.effect) >= least and (known is None or feature.mean > known.mean):
+        effect, known = abs(feature.effect), by_column.get(feature.column)
+        needed = enough.setdefault(feature.column, max(least, _ABOUT_AS_LARGE * effect))
+        if effect >= needed and (known is None or feature.mean > known.mean):
             by_column[feature.column] = feature  # at the place of the column's largest effect
     return list(by_column.values())
 
