@@ -296,6 +296,21 @@ def test_numbers_have_the_sign_that_sentences_have(shown):
     assert shown.find_element(By.ID, "bars-help").is_displayed()
 
 
+def test_rows_in_no_cluster_and_long_names_are_told(browser, tmp_path, rng):
+    X = np.r_[rng.normal(size=(60, 2)), 10 + rng.normal(size=(40, 2)), rng.uniform(-30, 40, (8, 2))]
+    model = DPMeans(noise=0.05, target_k=2).fit(X)
+    n_noise = int((model.labels_ < 0).sum())
+    write_report(tmp_path / "noise.html", model, X, names={0: "a" * 200})
+    browser.get((tmp_path / "noise.html").as_uri())
+    assert browser.find_element(By.ID, "cards-heading").text == f"2 clusters, and {n_noise} rows in no cluster"
+    assert "Grey rows are in no cluster." in browser.find_element(By.ID, "map-help").text
+    for part, inside in ((".card .size", ".card"), ("#table td", ".scroll")):  # a name pushes no number out
+        script = "return [arguments[0], arguments[1]].map((one) => one.getBoundingClientRect().right)"
+        ends = browser.execute_script(script, *(browser.find_element(By.CSS_SELECTOR, one) for one in (part, inside)))
+        assert ends[0] <= ends[1]
+    assert sum(sizes(browser)) + n_noise == len(X)
+
+
 @pytest.mark.parametrize("width", [360, 768, 1400])
 def test_the_page_fits_its_window(told, width):
     """No part but the table, which scrolls by itself, is wider than the window."""

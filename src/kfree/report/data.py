@@ -100,6 +100,7 @@ def _step(step, own_colours, profile, path, described, drawn, shown, row_numbers
         "parents": None if step.parents is None else step.parents.tolist(),
         "colours": own_colours,
         "clusters": clusters,
+        "n_noise": int((step.labels < 0).sum()),
         "effects": [[number(value) for value in row] for row in profile.effects],
         "means": [shown.texts(row) for row in profile.means],
         "sentences": shown.sentences(step, profile),

@@ -330,7 +330,7 @@ function drawCards() {
       ...(step.centres ? [made("span", { className: "sentence" }, `centre ${placeText(step.centres[cluster.label])}`)] : []),
       made("span", { className: "facts" }, `spread ${shown(cluster.spread)}${km}${near}`),
       made("span", { className: "facts" }, `typical ${data.word}s: ${cluster.exemplars.join(", ")}`),
-      made("span", { className: "features" }, ...(step.k > 1 ? order.slice(0, 4) : []).map((j) => bar(data.features[j], effects[j], most))));
+      made("span", { className: "features" }, ...order.filter((j) => effects[j]).slice(0, 4).map((j) => bar(data.features[j], effects[j], most))));
     card.querySelector(".share").style.display = "block";
     card.addEventListener("click", () => { state.cluster = state.cluster === cluster.label ? null : cluster.label; refresh(); at("cards").querySelector(`[data-cluster="${cluster.label}"]`).focus(); });
     return made("li", {}, card, ...groupButton(cluster));
@@ -378,7 +378,7 @@ function drawTable() {
       if (step.k > 1) cell.style.background = `rgba(${style(effect < 0 ? "--low" : "--high")}, ${strength})`;
       return cell;
     });
-    return made("tr", {}, made("th", { scope: "row" }, swatch, nameOf(cluster.label)), made("td", {}, cluster.size.toLocaleString("en")), ...cells);
+    return made("tr", {}, made("th", { scope: "row", title: nameOf(cluster.label) }, swatch, nameOf(cluster.label)), made("td", {}, cluster.size.toLocaleString("en")), ...cells);
   });
   at("table").replaceChildren(made("thead", {}, head), made("tbody", {}, ...rows));
 }
@@ -423,7 +423,8 @@ function refresh() {
   at("readout").textContent = text;
   slider.setAttribute("aria-valuetext", text);
   at("own").disabled = step.own;
-  at("cards-heading").textContent = state.group === null ? counted(step.k, "cluster")
+  const noise = step.n_noise ? `, and ${counted(step.n_noise, data.word)} in no cluster` : "";
+  at("cards-heading").textContent = state.group === null ? counted(step.k, "cluster") + noise
     : `${counted(shownClusters().length, "cluster")} of group ${state.group}`;
   drawStairs();
   drawMap();
@@ -459,7 +460,8 @@ if (data.places) {
   for (const id of ["across", "up"]) at(id).parentElement.hidden = true;
 }
 at("map-help").textContent = `Point at a ${data.word}, or focus the map and use the arrow keys. Numbers mark the clusters, where there is room`
-  + `${data.places ? ", crosses their centres. Shapes are true at the middle latitude" : ""}.`;
+  + `${data.places ? ", crosses their centres. Shapes are true at the middle latitude" : ""}.`
+  + `${data.steps.some((step) => step.n_noise) ? ` Grey ${data.word}s are in no cluster.` : ""}`;
 at("subtitle").textContent = `${counted(data.n_rows, data.word)} · ${counted(data.n_columns, "column")} · ${counted(current().k, "cluster")}`;
 at("certainty").textContent = data.certainty || "";
 if (data.remarks && data.remarks.length) {
