@@ -194,6 +194,8 @@ def test_a_summary_compares_siblings(fitted):
     model, X, _, _ = fitted
     top, finest = model.summary(X, level=0), model.summary(X)
     assert [node.size for node in top.clusters] == np.bincount(model.level_labels_[0]).tolist()
+    assert "standard deviations within clusters from other rows (mean)" in str(top)
+    assert "standard deviations within clusters from other rows of the same group (mean)" in str(finest)
     node = model.tree_.at_level(np.array([0]), 0)[0]
     inside = model.level_labels_[0] == node
     own = model.labels_[inside] == 0

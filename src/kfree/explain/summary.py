@@ -83,7 +83,11 @@ def summary_of(
         for c, size in enumerate(view.sizes)
     )
     n_noise = int((view.labels < 0).sum())
-    return Summary(clusters, len(view.labels), n_noise, view.distance, view.spread, view.row_names, view.word)
+    others = f"other {view.word}s"
+    if parent is not None and len(np.unique(parent)) > 1:
+        others += " of the same group"
+    facts = (view.distance, view.spread, view.row_names, view.word, others)
+    return Summary(clusters, len(view.labels), n_noise, *facts)
 
 
 def with_sizes(summary: Summary, weights: Floats, n_sampled: int) -> Summary:

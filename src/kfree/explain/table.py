@@ -68,6 +68,8 @@ class Summary:
         Names of the rows that ``exemplars`` count, where rows have names.
     word : str
         What a row is called.
+    others : str
+        What features compare the rows of a cluster with.
     """
 
     clusters: tuple[ClusterSummary, ...]
@@ -77,6 +79,7 @@ class Summary:
     spread: str
     row_names: Any = None
     word: str = "row"
+    others: Annotated[str, OPTIONAL] = "other rows"
 
     def row_name(self, row: int) -> str:
         """The name of a row, which is its number unless rows have names."""
@@ -141,7 +144,7 @@ def _notes(summary: Summary) -> str:
     told = f"spread: {summary.spread}; distance: {summary.distance}"
     if _are_places(summary):
         return told
-    apart = "how many standard deviations within clusters from other rows (mean)"
+    apart = f"how many standard deviations within clusters from {summary.others} (mean)"
     has_levels = any(feature.unit.kind == SHARE for cluster in summary.clusters for feature in cluster.features)
     levels = ", and of levels the share of rows (that of others)" if has_levels else ""
     return f"{told}; set apart by: {apart}{levels}"
