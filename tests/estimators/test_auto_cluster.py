@@ -380,6 +380,14 @@ def test_rows_that_share_few_directions(container):
     assert np.array_equal(model.predict(container(2 * X)), model.labels_)
 
 
+def test_rows_of_few_points_are_judged(rng):
+    model = AutoCluster().fit(rng.integers(2, size=(300, 5)).astype(float))
+    assert (model.n_clusters_, model.is_sure_) == (1, True)
+    why = "rows share few distinct points, and density dips between these show no clusters."
+    assert model.reason_ == f"1 cluster: {why}"
+    assert model.certainty().startswith(f"no separate groups: {why}")
+
+
 def test_rows_of_meaningful_scale_are_not_scaled_again():
     X, y = blobs(d=2)
     X = np.column_stack([X, 300 * np.random.default_rng(1).normal(size=240)])

@@ -43,6 +43,7 @@ _ROWS_PER_COLUMN = 20
 # Sums of squares of larger numbers, and squares of their inverses, are at the ends of the range of float32.
 _LARGE = 1e12
 _FEW_POINTS = "rows share few distinct points, so density dips between these decide"
+_FEW_POINTS_OF_ONE = "rows share few distinct points, and density dips between these show no clusters"
 _CUT = "neighbours are separated {} less often than in rows without clusters."
 _MISSING = "there are {} fewer rows between clusters than one cluster would have."
 _NO_VALLEYS = "nowhere are rows so few that one group of values cannot explain it"
@@ -92,7 +93,8 @@ class Choice:
         if self.choice_in_all_columns is not None:
             on = f" Found only in {named}: other columns hide the clusters.{on}"
         if not self.curves:
-            few = f"there are fewer than {FEWEST_ROWS} distinct rows" if n_judged < FEWEST_ROWS else _FEW_POINTS
+            few = _FEW_POINTS if k > 1 else _FEW_POINTS_OF_ONE
+            few = f"there are fewer than {FEWEST_ROWS} distinct rows" if n_judged < FEWEST_ROWS else few
             return f"{k} cluster{'s' if k > 1 else ''}: {few}.{on}"
         if self.why_one_cluster:
             return f"One cluster: {self.why_one_cluster}.{on}"

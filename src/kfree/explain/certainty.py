@@ -44,7 +44,8 @@ def counted(k: int, word: str = "cluster") -> str:
 def _as_judged(model: Any, k: int) -> str:
     """Of AutoCluster, which compares halves of the rows unless there are too few of them."""
     if k == 1:
-        found = "no separate groups" if model.candidates_ else "not judged"
+        is_judged = bool(model.candidates_) or np.any(model.stability_)  # few points have no candidates, but halves
+        found = "no separate groups" if is_judged else "not judged"
         return f"{found}: {_after_colon(model.reason_)}{_halves_with_more(model)} For a practical division give k."
     if not np.any(model.stability_):  # no halves were compared
         return f"{counted(k)}: not sure. {model.reason_}"
