@@ -43,7 +43,7 @@ def test_all_text_is_named_at_once_or_left_out(messy, capsys):
     assert "left out 2 column(s): 'name' (text, or a name for each row: " in said
     assert "left out: 'constant' (constant: x)" in said
     assert "'zip' hold whole numbers with leading zeros" in said
-    assert "took 1 missing values of 1 rows from the nearest rows" in said
+    assert "took 1 missing value of 1 row from the nearest rows; means and shares include them" in said
     encoders = {encoder.name: encoder for encoder in kfree.load("m.kfree").encoder.encoders_}
     assert encoders["channel"].levels == ("Shop", "app")  # as most rows call it
     assert type(encoders["since"]).__name__ == "Dates"
@@ -175,7 +175,7 @@ def test_marks_among_numbers_and_dates_are_missing_and_told(marked, here, capsys
     assert facts["columns"] == ["age", "orders", "rhesus", "day"]
     marks = "'age' ('?' 14 times), 'orders' ('-' 10 times), 'day' ('n.a.' 1 times)"
     assert f"warning: marks among numbers or dates are read as missing values, in column(s) {marks}" in facts["remarks"]
-    assert "took 25 missing values of 25 rows from the nearest rows" in facts["remarks"]
+    assert "took 25 missing values of 25 rows from the nearest rows; means and shares include them" in facts["remarks"]
     known = {encoder.name: encoder for encoder in kfree.load("m.kfree").encoder.encoders_}
     assert known["rhesus"].levels == ("+", "-")
     assert type(known["day"]).__name__ == "Dates"

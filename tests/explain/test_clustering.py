@@ -53,7 +53,8 @@ def test_a_table_is_clustered_and_told_in_its_units(clustering, table):
     n_missing = int(table.isna().sum().sum())
     assert clustering.remarks == [
         "left out: 'country' (constant: NZ)",
-        f"took {n_missing} missing values of {int(table.isna().any(axis=1).sum())} rows from the nearest rows",
+        f"took {n_missing} missing values of {int(table.isna().any(axis=1).sum())} rows from "
+        "the nearest rows; means and shares include them",
     ]
     labels = np.asarray(clustering.labels)
     for cluster, sentence in zip(clustering.summary().clusters, clustering.sentences(), strict=True):

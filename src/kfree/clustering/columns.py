@@ -17,6 +17,7 @@ from kfree.clustering.tables import require_columns, row_numbers
 from kfree.core.printing import first_few, quoted
 from kfree.core.stats import Floats, Mask
 from kfree.exceptions import DataAdvice
+from kfree.explain.certainty import counted
 from kfree.files.table import mark_remedy
 from kfree.tables.encoder import TableEncoder
 from kfree.tables.fitting import TextColumnsError
@@ -238,11 +239,11 @@ def tell_of_marks(table: Any, names: list[str], say: Say) -> None:
         say(f"warning: marks among numbers or dates are read as missing values, in column(s) {first_few(told)}")
 
 
-def tell_of_filled(plan: Preparation, n_values: int, n_rows: int, say: Say) -> None:
-    """Say how many missing values were filled in, and in how many rows."""
+def tell_of_filled(plan: Preparation, n_values: int, n_rows: int, say: Say, then: str = "") -> None:
+    """Say how many missing values were filled in, in how many rows, and what follows."""
     if n_values:
         where = "the nearest rows" if plan.missing == "nearest" else "the means of their columns"
-        say(f"took {n_values:,} missing values of {n_rows:,} rows from {where}")
+        say(f"took {counted(n_values, 'missing value')} of {counted(n_rows, 'row')} from {where}{then}")
 
 
 def _require_readable(table: Any, names: list[str], share: float, may_be_levels: bool) -> None:

@@ -36,6 +36,8 @@ from kfree.validation.rows import validated_weights
 SAMPLE_ROWS = 100_000
 # More levels than a column of categories can have.
 _MANY_LEVELS = 1000
+# What filled-in values mean for who reads a summary.
+_INCLUDED = "; means and shares include them"
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ def _in_memory(table: FrameTable | NamedFilesTable, plan: Preparation, options: 
             table, plan, encoder, filtered(frame, kept), options.columns or (), say
         )
         gaps = gaps_of(frame)
-        tell_of_filled(plan, int(gaps.sum()), int(gaps.any(axis=1).sum()), say)
+        tell_of_filled(plan, int(gaps.sum()), int(gaps.any(axis=1).sum()), say, _INCLUDED)
     if not kept.all():
         which = "with missing values" if plan.missing in ("error", "drop") else "without any value"
         say(f"left out {int((~kept).sum()):,} of {len(kept):,} rows {which}")
@@ -181,7 +183,7 @@ def _streamed(
     if len(X) < table.n_rows:
         what = "scales, summary, page and picture are" if encoder else "summary, page and picture are"
         say(f"{what} those of {len(X):,} of {table.n_rows:,} rows, spread evenly over the table")
-    tell_of_filled(plan, *filled, say)
+    tell_of_filled(plan, *filled, say, _INCLUDED)
     return TableRows(table, plan, rows, X, numbers[spread][kept], None, gaps if gaps.any() else None)
 
 
