@@ -205,4 +205,4 @@ def test_too_few_distinct_rows_cost_what_the_penalty_says(metric):
     with pytest.warns(UserWarning, match="found 2 clusters at .* not target_k=3"):
         model = DPMeans(target_k=3, metric=metric).fit(X)
     assert model.cost_ == model.cost_history_[-1] == pytest.approx(2 * model.lam_)
-    assert model.certainty() == "2 clusters, where 3 were asked for"
+    assert model.certainty() == "2 clusters, not 3 as asked for"

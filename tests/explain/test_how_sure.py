@@ -29,7 +29,7 @@ def test_a_number_that_was_asked_for_is_not_clear_because_halves_have_it_too():
     model = fitted_twice(np.random.default_rng(0).normal(size=(200, 3)), target_k=1)
     assert model.certainty() == "1 cluster, as asked for; halves of the rows show the same"
     model.n_clusters_, model.stability_, model.is_sure_ = 3, np.array([0.9, 0.7, 0.5]), False
-    assert model.certainty().startswith("3 clusters, where 1 were asked for; halves")
+    assert model.certainty().startswith("3 clusters, not 1 as asked for; halves")
     model.set_params(target_k=3)
     model.k_interval_ = (3, 3)
     assert model.certainty() == "3 clusters, as asked for; halves of the rows do not show the same cluster 1, 2"

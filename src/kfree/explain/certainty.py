@@ -32,7 +32,7 @@ def _as_given(model: Any, k: int) -> str:
     asked = next((number for number in given if number is not None), None)
     if asked is not None:
         asked = np.ravel(asked)[-1]  # of levels, the finest
-        return ", as asked for" if asked == k else f", where {asked:,} were asked for"
+        return ", as asked for" if asked == k else f", not {asked:,} as asked for"
     return " at the penalty that was given" if isinstance(getattr(model, "lam", None), Real) else ""
 
 
