@@ -206,7 +206,9 @@ def test_missing_values_of_rows_that_are_streamed_are_counted(here, rng):
     table.loc[::20, "x"], table.loc[7::30, "y"] = np.nan, np.nan
     table.to_parquet("large.parquet", row_group_size=10_000)
     made = kfree.cluster("large.parquet", memory="5MB", lam=9000.0)
-    assert made.remarks == ["took 5,000 missing values of 5,000 rows from the nearest rows"]
+    assert made.remarks == [
+        "took 5,000 missing values of 5,000 rows from the nearest rows; means and shares include them"
+    ]
 
 
 def test_places_are_clustered_on_the_globe(here):

@@ -44,7 +44,7 @@ def test_a_folder_without_permission_is_named(given, tmp_path, monkeypatch):
 
 def test_another_format(tmp_path):
     (tmp_path / "a.ods").write_text("x")
-    with pytest.raises(ValueError, match=r"a\.ods is a spreadsheet, .* Save it as CSV, Parquet or .xlsx"):
+    with pytest.raises(ValueError, match=r"a\.ods is a spreadsheet, .* Save it as CSV, Parquet, .xlsx or .npy"):
         open_rows(tmp_path / "a.ods")
 
 

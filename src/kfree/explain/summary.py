@@ -1,5 +1,6 @@
 """summarize: one line per cluster, with its size, spread, neighbour, exemplars and the features that set it apart."""
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -137,7 +138,9 @@ def _features_of(view: View, names: list[str], parent: NDArray[Any] | None, enco
     found, units = profile_in_units(view.columns, view.labels, view.n_clusters, parent, encoder)
     orders = np.argsort(-np.abs(found.effects), axis=1, kind="stable")[:, :N_FEATURES]
     sources = sources_of(names, encoder)
-    effects, means, others = found.effects.tolist(), found.means.tolist(), found.others.tolist()
+    effects, means = found.effects.tolist(), found.means.tolist()
+    # NaN as one object equals itself in a tuple, so that summaries of the same rows are equal.
+    others = [[math.nan if math.isnan(mean) else mean for mean in row] for row in found.others.tolist()]
     return [
         tuple(Feature(names[j], effects[c][j], means[c][j], others[c][j], units[j], sources[j]) for j in order)
         for c, order in enumerate(orders.tolist())

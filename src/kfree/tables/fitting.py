@@ -234,7 +234,7 @@ def _places_in(column: Column, levels: tuple[Any, ...], fold: bool) -> tuple[np.
     """
     values = column.values
     if column.family == LEVELS and not any(isinstance(level, str) for level in levels):
-        values = np.array([_number_in(value) for value in values.tolist()], dtype=object)
+        values = np.fromiter(map(_number_in, values.tolist()), dtype=object, count=len(values))
     return places(_folded(values, levels, fold), levels)
 
 
