@@ -246,7 +246,7 @@ def test_weights_of_zero_leave_rows_out_of_the_judgement(model):
     ("parameters", "message"),
     [
         ({"metric": "manhattan"}, "metric='manhattan' is not allowed; give"),
-        ({"time_budget": -1}, "time_budget=-1 is not allowed; give seconds > 0"),
+        ({"time_budget": -1}, "time_budget=-1 is not allowed; give a number of seconds > 0"),
         ({"time_budget": 1e-3}, "give at least 0.06 seconds"),
         ({"n_threads": 0}, "n_threads=0 is not allowed"),
     ],

@@ -36,10 +36,10 @@ from kfree.search.judge.stability import interval_of, is_sure, jaccard
 from kfree.search.span import first_of_equal
 from kfree.validation.frames import printed_names, require_columns_of_fit
 from kfree.validation.parameters import (
+    TIME_BUDGET,
     VERBOSE,
     check,
     choice,
-    is_positive_number,
     random_generator,
     require_false_alarms,
     threads,
@@ -50,9 +50,7 @@ from kfree.validation.rows import validated_rows, validated_weights
 CONSTRAINTS = (
     choice("metric", list(METRICS)),
     choice("scale", list(SCALES)),
-    lambda e: require_parameter(
-        e.time_budget is None or is_positive_number(e.time_budget), "time_budget", e.time_budget, "seconds > 0 or None"
-    ),
+    TIME_BUDGET,
     threads,
     VERBOSE,
 )

@@ -44,6 +44,7 @@ from kfree.search.penalised import PenalisedSearch
 from kfree.search.span import is_wide, searched_in_span
 from kfree.validation.parameters import (
     NOISE,
+    TIME_BUDGET,
     WATCHING,
     check,
     choice,
@@ -82,11 +83,7 @@ PENALISED = (
         lambda e: e.search != "sweep" or not e.patience,
         "0 with search='sweep', which makes no random splits",
     ),
-    rule(
-        "time_budget",
-        lambda e: e.time_budget is None or is_positive_number(e.time_budget),
-        "a number of seconds > 0 or None",
-    ),
+    TIME_BUDGET,
     rule("time_budget", lambda e: e.search != "sweep" or e.time_budget is None, "None with search='sweep'"),
     count("max_clusters", or_none=True),
     rule(

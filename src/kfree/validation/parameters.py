@@ -143,6 +143,11 @@ NOISE = rule("noise", lambda e: is_noise(e.noise), "the share of rows to leave o
 ON_INTERRUPT = choice("on_interrupt", ["raise", "keep"])
 VERBOSE = rule("verbose", lambda e: e.verbose in (0, 1), "0 or 1")
 WATCHING = (VERBOSE, ON_INTERRUPT)
+TIME_BUDGET = rule(
+    "time_budget",
+    lambda e: e.time_budget is None or is_positive_number(e.time_budget),
+    "a number of seconds > 0 or None",
+)
 
 
 def memory_limit(memory: Any) -> int:
