@@ -46,10 +46,10 @@ class Data:
     plan: Plan | None = None
 
 
-def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
+def data_of(estimator, X, sample_weight, on_summary, *, summarise_large):
     """The rows of a fit, after validation.
 
-    ``streamable`` are the constraints of a search on a summary. ``summarise_large`` says that a large array is searched
+    ``on_summary`` are the constraints of a search on a summary. ``summarise_large`` says that a large array is searched
     by a summary without being asked, since this takes less time.
     """
     names = X.feature_names if isinstance(X, FileRows) else column_names(X)
@@ -61,8 +61,9 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     data = replace(data, n_columns=n_columns, unit=unit)
     is_large = summarise_large and data.source.n_rows > ROWS_AT_ONCE and not sp.issparse(data.X)
     if estimator.search == "auto" and is_large:
-        is_large = _fulfils(estimator, streamable)
-    if not data.is_limited and estimator.search != "summary" and not (estimator.search == "auto" and is_large):
+        is_large = _fulfils(estimator, on_summary)
+    by_summary = is_large if estimator.search == "auto" else estimator.search == "summary"
+    if not (data.is_limited or by_summary):
         return data
     block = implementation(estimator.engine, "rows").BLOCK
     if estimator.engine == "dask":
@@ -71,7 +72,7 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     if estimator.search == "sweep" and estimator.engine == "dask":
         return replace(data, plan=plan)
     if estimator.search == "summary" or (estimator.search == "auto" and not plan.fits(data.source.n_rows)):
-        check(estimator, streamable)
+        check(estimator, on_summary)
         return replace(data, plan=plan)
     _require_in_memory(estimator, X, data, plan)
     return _loaded(estimator, X, data)

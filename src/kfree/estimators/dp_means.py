@@ -141,7 +141,7 @@ SWEPT_ON_WORKERS = (
     rule("noise", _not_swept_or(lambda e: e.noise == 0), "0 with search='sweep' on workers"),
 )
 # A search on a summary.
-STREAMABLE = (
+ON_SUMMARY = (
     rule("metric", _euclidean_or(lambda e: False), _DIVERGENCES),
     rule("search", lambda e: e.search != "sweep", "'auto' or 'summary' for rows that do not fit in memory"),
     rule("lam", lambda e: e.lam != "farthest-first", "'auto' or a number for rows that do not fit in memory"),
@@ -418,7 +418,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         """
         check(self, (*CONSTRAINTS, *SWEPT_ON_WORKERS))
         # Random splits need all rows.
-        data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=not self.patience)
+        data = data_of(self, X, sample_weight, ON_SUMMARY, summarise_large=not self.patience)
         search, left_out = self._search(data.n_columns), None
         with monitored(self) as monitor:
             if data.plan is not None:

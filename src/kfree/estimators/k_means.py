@@ -70,7 +70,7 @@ CONSTRAINTS = (
     ),
 )
 # A search on a summary.
-STREAMABLE = (
+ON_SUMMARY = (
     rule("init", lambda e: not callable(e.init), "a name or centres for rows that do not fit in memory"),
     rule("noise", lambda e: e.noise == 0, "0 for rows that do not fit in memory"),
 )
@@ -262,7 +262,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
         self : KMeans
         """
         check(self, CONSTRAINTS)
-        data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=False)
+        data = data_of(self, X, sample_weight, ON_SUMMARY, summarise_large=False)
         search, left_out = self._search(data.n_columns), None
         with monitored(self) as monitor:
             if data.plan is not None:

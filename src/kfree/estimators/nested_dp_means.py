@@ -127,7 +127,7 @@ CONSTRAINTS = (
     *WATCHING,
 )
 # A search on a summary.
-STREAMABLE = (rule("search", lambda e: e.search != "sweep", "'auto' or 'summary' for rows that do not fit in memory"),)
+ON_SUMMARY = (rule("search", lambda e: e.search != "sweep", "'auto' or 'summary' for rows that do not fit in memory"),)
 
 
 class NestedDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator):
@@ -317,7 +317,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         self : NestedDPMeans
         """
         check(self, CONSTRAINTS)
-        data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=True)
+        data = data_of(self, X, sample_weight, ON_SUMMARY, summarise_large=True)
         n_rows = data.source.n_rows
         allowed = f"at most n_samples = {n_rows} on the finest level"
         require(self.levels is None or self.levels[-1] <= n_rows, "levels", self.levels, allowed)
