@@ -55,6 +55,13 @@ BAD_PARAMETERS = [
     (DPMeans, {"target_k": 3, "lam": 1.0}, "target_k=3 is not allowed; give None with a lam that is a number"),
     (DPMeans, {"lam": "farthest-first"}, "target_k=None is not allowed; give the number of clusters to aim at"),
     (DPMeans, {"search": "sweeps"}, r"search='sweeps' is not allowed; .* \(did you mean 'sweep'\?\)"),
+    (DPMeans, {"search": "summary", "noise": 0.1}, "noise=0.1 is not allowed; give 0 with search='summary'"),
+    (DPMeans, {"search": "summary", "time_budget": 3}, "time_budget=3 is not allowed; give None with search='summary'"),
+    (
+        DPMeans,
+        {"search": "summary", "lam": "farthest-first", "target_k": 2},
+        "lam='farthest-first' is not allowed; give 'auto' or a number with search='summary'",
+    ),
     (DPMeans, {"order": "shuffled"}, "order='shuffled' is not allowed; give one of 'given', 'random'"),
     (DPMeans, {"metric": "cosin"}, "did you mean 'cosine'"),
     (DPMeans, {"engine": "cuda"}, "give one of 'auto', 'native', 'reference', 'gpu', 'dask'"),

@@ -140,13 +140,20 @@ SWEPT_ON_WORKERS = (
     rule("order", _not_swept_or(lambda e: e.order == "given"), "'given' on workers: rows are visited as they lie"),
     rule("noise", _not_swept_or(lambda e: e.noise == 0), "0 with search='sweep' on workers"),
 )
-# A search on a summary.
+
+
+def _on_summary(allowed):
+    """What is allowed where a summary is searched, and why it is."""
+    asked, needed = f"{allowed} with search='summary'", f"{allowed} for rows that do not fit in memory"
+    return lambda e: asked if e.search == "summary" else needed
+
+
 ON_SUMMARY = (
     rule("metric", _euclidean_or(lambda e: False), _DIVERGENCES),
     rule("search", lambda e: e.search != "sweep", "'auto' or 'summary' for rows that do not fit in memory"),
-    rule("lam", lambda e: e.lam != "farthest-first", "'auto' or a number for rows that do not fit in memory"),
-    rule("noise", lambda e: e.noise == 0, "0 for rows that do not fit in memory"),
-    rule("time_budget", lambda e: e.time_budget is None, "None for rows that do not fit in memory"),
+    rule("lam", lambda e: e.lam != "farthest-first", _on_summary("'auto' or a number")),
+    rule("noise", lambda e: e.noise == 0, _on_summary("0")),
+    rule("time_budget", lambda e: e.time_budget is None, _on_summary("None")),
 )
 
 
