@@ -93,7 +93,24 @@ PENALISED = (
     ),
     *WATCHING,
 )
-_DIVERGENCES = f"'euclidean' or 'cosine'; {', '.join(map(repr, BREGMAN_OBJECTIVES))} are for rows in memory"
+
+
+def penalised(estimator, kind, family, lam, **more):
+    """The search that these parameters ask for, of DPMeans or KernelDPMeans."""
+    return kind(
+        type(estimator).__name__,
+        family,
+        lam,
+        target_k=whole(estimator.target_k),
+        sweep=estimator.search == "sweep",
+        patience=whole(estimator.patience),
+        time_budget=estimator.time_budget,
+        order=estimator.order,
+        max_iter=whole(estimator.max_iter),
+        max_clusters=whole(estimator.max_clusters),
+        random_state=estimator.random_state,
+        **more,
+    )
 
 
 def _euclidean_or(holds):
@@ -101,6 +118,7 @@ def _euclidean_or(holds):
     return lambda e: e.metric not in BREGMAN_OBJECTIVES or holds(e)
 
 
+_DIVERGENCES = f"'euclidean' or 'cosine'; {', '.join(map(repr, BREGMAN_OBJECTIVES))} are for rows in memory"
 # Divergences have no lam path, and passes in this process alone.
 BREGMAN = (
     rule(
@@ -465,21 +483,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         )
         sq_unit = SQ_EARTH_RADIUS if self.metric == "haversine" else 1.0
         kind = BregmanSearch if self.metric in BREGMAN_OBJECTIVES else PenalisedSearch
-        return kind(
-            type(self).__name__,
-            self._family,
-            float(self.lam) / sq_unit if is_positive_number(self.lam) else self.lam,
-            whole(self.target_k),
-            self.search == "sweep",
-            whole(self.patience),
-            self.time_budget,
-            self.order,
-            whole(self.max_iter),
-            whole(self.max_clusters),
-            self.random_state,
-            init,
-            sq_unit,
-        )
+        lam = float(self.lam) / sq_unit if is_positive_number(self.lam) else self.lam
+        return penalised(self, kind, self._family, lam, init=init, sq_unit=sq_unit)
 
     @property
     def _family(self):

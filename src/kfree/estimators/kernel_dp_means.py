@@ -21,7 +21,7 @@ from kfree.estimators._base import (
 from kfree.estimators._by_centres import history_of
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
-from kfree.estimators.dp_means import PENALISED
+from kfree.estimators.dp_means import PENALISED, penalised
 from kfree.explain.advice import warn_out_of_reach
 from kfree.explain.view import view_by_distances
 from kfree.models.kernel import OUT_OF_REACH, KernelModel
@@ -36,7 +36,7 @@ from kfree.validation.kernels import (
     validated_kernel,
     validated_matrix,
 )
-from kfree.validation.parameters import check, choice, count, whole
+from kfree.validation.parameters import check, choice, count
 from kfree.validation.rows import validated_rows, validated_weights
 
 # Number of rows on which a kernel is checked for negative eigenvalues.
@@ -213,7 +213,7 @@ class KernelDPMeans(ClusterEstimator):
         """
         check(self, CONSTRAINTS)
         rows, weight, kernel = self._validated(X, sample_weight)
-        search = self._search()
+        search = penalised(self, PenalisedSearch, partial(DPMeansObjective, space=DUAL), self.lam)
         with monitored(self) as monitor:
             result = search(KernelRows(Gram(rows, kernel), weight), monitor)
         order = published_order(self.label_order, result.labels, result.state.stats.n, weight)
@@ -254,22 +254,6 @@ class KernelDPMeans(ClusterEstimator):
         elif self._model_.fades:
             warn_out_of_reach(largest, OUT_OF_REACH, type(self).__name__)
         return labels
-
-    def _search(self):
-        """The search that the parameters ask for."""
-        return PenalisedSearch(
-            type(self).__name__,
-            partial(DPMeansObjective, space=DUAL),
-            self.lam,
-            whole(self.target_k),
-            self.search == "sweep",
-            whole(self.patience),
-            self.time_budget,
-            self.order,
-            whole(self.max_iter),
-            whole(self.max_clusters),
-            self.random_state,
-        )
 
     def _validated(self, X, sample_weight):
         """Rows, weights and kernel of a fit, in the form that rows of a kernel take."""
