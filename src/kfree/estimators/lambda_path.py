@@ -61,8 +61,9 @@ def lambda_path(
     Data without clusters, even if elongated, have no dip on such a line. For them the result is one cluster.
 
     Columns on a lattice, such as whole numbers or yes and no, are tested with uniform noise added, as wide as their
-    step. Rows far from all others are left out if both halves of the rest then agree on a step. ``path.summary()``
-    reports the strength of the evidence; ``docs/theory/density-dips.md`` states what each rule assumes.
+    step. Rows far from all others are left out where the path of all rows is doubtful, or that of the rest is clearer.
+    ``path.summary()`` reports the strength of the evidence; ``docs/theory/density-dips.md`` states what each rule
+    assumes.
 
     With ``metric="cosine"`` and 30 to 2,048 columns, up to 2,000 rows are compared with surrogate rows without clusters
     as well, for 2 to n / 8 clusters. ``path.judged_k`` is what this comparison suggests.
