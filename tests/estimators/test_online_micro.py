@@ -156,6 +156,18 @@ def test_a_micro_cluster_that_is_gone_has_no_cluster():
     assert clusters.of_micro(np.array([9, 5, 3, 12, -1, 2])).tolist() == [2, 5, -1, -1, -1, 2]
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+def test_the_unit_of_weights_changes_nothing_with_an_automatic_penalty(unit, metric, rng):
+    """Weights that add up to 1, say: micro-clusters held all rows where a row weighed a millionth of a cluster's."""
+    X, weight = gaussians(rng, n=600) + 20.0, rng.integers(1, 5, size=600).astype(float)
+    expected = OnlineDPMeans(metric=metric).fit(X, sample_weight=weight)
+    model = OnlineDPMeans(metric=metric).fit(X, sample_weight=unit * weight)
+    assert model.n_clusters_ == expected.n_clusters_ > 1
+    np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert model.lam_ == unit * expected.lam_
+
+
 def test_rows_of_no_weight_and_equal_rows():
     model = OnlineDPMeans(lam=1.0).partial_fit([[5.0]], sample_weight=[0.0])
     assert (model.n_clusters_, model.labels_.tolist(), model.joined_ids_.tolist()) == (0, [-1], [-1])

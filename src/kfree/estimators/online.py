@@ -467,12 +467,12 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         n_features, unit, most = rows.shape[1], is_direction(self.metric), whole(self.max_clusters)
         if self.search == "published":
             return RowStream(self.engine, n_features, float(self.lam), bool(self.split), most, half_life)
-        if self.lam == "auto":
-            how = unit, self.engine, self.n_threads, self.random_state
-            penalty = Penalty.of_first_rows(rows, weight, order, *how)
-        else:
-            penalty = Penalty(fixed=float(self.lam))
-        return MicroStream(self.engine, n_features, penalty, most, half_life, whole(self.n_micro), unit)
+        settings = most, half_life, whole(self.n_micro), unit
+        if self.lam != "auto":
+            return MicroStream(self.engine, n_features, Penalty(fixed=float(self.lam)), *settings)
+        how = unit, self.engine, self.n_threads, self.random_state
+        penalty, row_weight = Penalty.of_first_rows(rows, weight, order, *how)
+        return MicroStream(self.engine, n_features, penalty, *settings, row_weight)
 
     def _require_same_settings(self):
         for name, began_with in self._settings_.items():

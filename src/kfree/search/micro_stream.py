@@ -55,8 +55,8 @@ class Penalty:
     @classmethod
     def of_first_rows(
         cls, rows: Any, weight: Any, order: Any, unit: bool, engine: str, n_threads: int | None, random_state: Any
-    ) -> Penalty:
-        """The automatic penalty of the first rows, per unit of their weight."""
+    ) -> tuple[Penalty, float]:
+        """The automatic penalty of the first rows, per unit of their weight, and the mean weight of a row."""
         first = slice(_SAMPLE) if order is None else order[:_SAMPLE]
         rows, weight = rows[first], None if weight is None else weight[first]
         n_counted = rows.shape[0] if weight is None else np.count_nonzero(weight)
@@ -67,7 +67,7 @@ class Penalty:
             )
         total = n_counted if weight is None else float(weight.sum())
         found = _clustered(rows, weight, "auto", unit, engine, n_threads, random_state)
-        return cls(per_weight=found.objective.lam / total)
+        return cls(per_weight=found.objective.lam / total), total / n_counted
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,8 @@ class MicroStream:
     Rows that are directions (``unit``) have micro-clusters of unit vectors. What they add to the cost of a cluster with
     direction μ is Σ w(2 − 2⟨x, μ⟩) = 2W − 2⟨S, μ⟩, so that S = Σ wx stands for them exactly: one row in the direction
     of S that weighs ‖S‖.
+
+    ``row_weight`` is the usual weight of a row: micro-clusters begin with a share of the penalty of that weight.
     """
 
     _micro: RowStream
@@ -119,8 +121,9 @@ class MicroStream:
         half_life: Any,
         n_micro: int,
         unit: bool = False,
+        row_weight: float = 1.0,
     ):
-        first = max(_FINENESS * (penalty.fixed or penalty.per_weight), np.finfo(np.float64).tiny)
+        first = max(_FINENESS * penalty.at(row_weight), np.finfo(np.float64).tiny)
         self._micro = RowStream(engine, n_features, first, False, n_micro, half_life, unit)
         self._engine, self._penalty, self._max_clusters, self._half_life = engine, penalty, max_clusters, half_life
         self._next_review, self._reviewed, self._clusters = _FIRST_REVIEW, _none(n_features), None
