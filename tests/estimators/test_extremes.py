@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from common import blobs
+from sklearn.base import clone
 
 from kfree import (
     AgglomerativeBayes,
@@ -223,6 +224,16 @@ def test_differences_whose_squares_vanish_are_refused(fit, scale, rng):
     equal = np.full((30, 2), scale)
     for rows in (equal, sp.csr_array(equal)):
         assert DPMeans().fit(rows).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("scale", [2.0**-380, 2.0**-500, 2.0**480])
+def test_rows_whose_third_powers_are_no_numbers_have_their_clusters(scale, rng):
+    """The axis that clusters are split along is found by such powers; where they vanished, nothing was split."""
+    X = blobs(rng, n=150, k=3)[0]
+    for usual in (DPMeans(), OnlineDPMeans(), DPMeans(target_k=3)):
+        labels = usual.fit(X).labels_
+        assert len(set(labels)) == 3
+        np.testing.assert_array_equal(clone(usual).fit(scale * X).labels_, labels)
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-150])

@@ -95,8 +95,8 @@ def _principal_axes(sides: Bisection, means: Floats, radius: Floats, rows: Memor
         with np.errstate(over="ignore", invalid="ignore"):
             mass, moment = sides.scatter_product(_pairs(means, axis))
             turned = moment - mass[:, None] * means
-        # A moment has the third power of the rows, which may overflow where the cost does not.
-        known = np.isfinite(turned).all(axis=1, keepdims=True)
+        # A moment has the third power of the rows, which may overflow or underflow where the cost does not.
+        known = np.isfinite(turned).all(axis=1, keepdims=True) & turned.any(axis=1, keepdims=True)
         axis = np.where(known, _scaled(np.where(known, turned, 0.0), radius, space), axis)
     return axis
 
