@@ -280,7 +280,8 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         sample_weight : array-like of shape (n_samples,), or a list like X, default=None
             Weights ≥ 0. A row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
             of its cluster counts in the cost but does not move the centre. The search ignores gains below 1e-12 of the
-            cost.
+            cost. Penalties that are ``"auto"`` take a weight of 2 for two rows: weights that add up to 1 are the
+            evidence of a single row.
 
         Returns
         -------
