@@ -325,3 +325,14 @@ def test_an_encoder_of_another_order_of_columns_is_refused():
     other = TableEncoder().fit(table[["income", "height"]])
     with pytest.raises(ValueError, match="in another order than .*Give the encoder that made X"):
         model.summary(encoder.transform(table), encoder=other)
+
+
+def test_summaries_with_names_of_rows_are_compared():
+    """Names are an array, whose comparison has no truth value."""
+    edges = [("a", "b"), ("b", "c"), ("a", "c"), ("d", "e")]
+    renamed = [(start.upper(), end.upper()) for start, end in edges]
+    first, same, other = (GraphDPMeans(lam=-0.4).fit(links).summary() for links in (edges, edges, renamed))
+    assert first == same
+    assert hash(first) == hash(same)
+    assert first != other
+    assert first != "3 clusters"

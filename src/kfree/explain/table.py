@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Annotated, Any
+
+import numpy as np
 
 from kfree.core.marks import OPTIONAL
 from kfree.core.optional import optional
@@ -77,9 +79,15 @@ class Summary:
     n_noise: int
     distance: str
     spread: str
-    row_names: Any = None
+    row_names: Any = field(default=None, hash=False)
     word: str = "row"
     others: Annotated[str, OPTIONAL] = "other rows"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Summary):
+            return NotImplemented
+        mine, theirs = ({**vars(one), "row_names": None} for one in (self, other))
+        return mine == theirs and np.array_equal(self.row_names, other.row_names)
 
     def row_name(self, row: int) -> str:
         """The name of a row, which is its number unless rows have names."""
