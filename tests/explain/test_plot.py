@@ -134,6 +134,17 @@ def test_rows_left_out_are_drawn_apart(X, ax):
     assert ax.get_legend().get_texts()[0].get_text() == "none (7)"
 
 
+def test_what_bars_and_profiles_leave_out_is_told(rng, X, ax):
+    model = DPMeans(target_k=3, noise=0.04).fit(X)
+    n_noise = int((model.labels_ < 0).sum())
+    assert model.plot(X, kind="sizes", ax=ax).get_xlabel() == f"rows ({n_noise} rows in no cluster)"
+    assert KMeans(3, random_state=0).fit(X).plot(X, kind="sizes", ax=ax).get_xlabel() == "rows"
+    assert "columns" not in KMeans(3, random_state=0).fit(X).plot(X, kind="profiles", ax=ax).get_title()
+    wide = np.hstack([X, rng.normal(size=(len(X), 20))])
+    title = KMeans(3, random_state=0).fit(wide).plot(wide, kind="profiles", ax=ax).get_title()
+    assert title.endswith("12 of 23 columns, with the largest differences")
+
+
 def test_staircase_tree_and_graph(rng, X, ax):
     model = DPMeans().fit(X)
     assert model.plot(kind="staircase", ax=ax).get_xlabel().startswith("lam")

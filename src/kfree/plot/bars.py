@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from kfree.explain.certainty import counted
 from kfree.explain.features import profile
+from kfree.explain.units import percent
 from kfree.plot.look import colours, given_or_new, ink, literal
 
 # Columns that are drawn: those with the largest effects.
@@ -30,8 +32,12 @@ def sizes(model, X=None, ax=None):
     bars = ax.barh(
         np.arange(view.n_clusters), view.sizes, color=colours(view.n_clusters), edgecolor=ink(), linewidth=0.6
     )
-    ax.bar_label(bars, [f"{n}  ({n / len(view.labels):.1%})" for n in view.sizes], padding=4, color=ink(), fontsize=9)
-    ax.set(xlabel="rows", ylabel="cluster", yticks=np.arange(view.n_clusters))
+    shares = [percent(n / len(view.labels), decimals=1) for n in view.sizes]
+    told = [f"{n}  ({share})" for n, share in zip(view.sizes, shares, strict=True)]
+    ax.bar_label(bars, told, padding=4, color=ink(), fontsize=9)
+    n_noise = int((view.labels < 0).sum())
+    noise = f" ({counted(n_noise, view.word)} in no cluster)" if n_noise else ""
+    ax.set(xlabel=f"{view.word}s{noise}", ylabel="cluster", yticks=np.arange(view.n_clusters))
     ax.margins(x=0.16)
     ax.invert_yaxis()
     return ax
@@ -52,7 +58,7 @@ def profiles(model, X=None, ax=None, *, feature_names=None):
     Returns
     -------
     ax : matplotlib axes
-        If there are many columns, it shows the twelve with the largest effects.
+        If there are many columns, it shows the twelve with the largest effects, and the title says so.
     """
     view = model._view(X)
     if view.columns is None:
@@ -72,5 +78,7 @@ def profiles(model, X=None, ax=None, *, feature_names=None):
         yticks=np.arange(view.n_clusters),
         ylabel="cluster",
     )
-    ax.set_title("difference from other rows, in standard deviations within clusters", fontsize=10)
+    some = f"\n{len(shown)} of {len(names)} columns, with the largest differences" if len(shown) < len(names) else ""
+    told = f"difference from other {view.word}s, in standard deviations within clusters{some}"
+    ax.set_title(told, fontsize=10)
     return ax
