@@ -371,6 +371,15 @@ def test_it_is_said_that_sizes_do_not_count_weights(rng):
     assert "numbered by weight" not in str(kfree.cluster(frame, k=2, drop=["times"]))
 
 
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_it_is_said_that_dates_are_told_in_utc(zone):
+    days = pd.date_range("2024-07-01 00:30", periods=40, freq="13D", tz=zone)
+    made = kfree.cluster(pd.DataFrame({"at": days, "x": np.arange(40) // 20 * 9.0}), k=2)
+    said = "dates are told in UTC, not in their time zone, in column(s) 'at' (Europe/Berlin)"
+    assert (said in made.remarks) == (zone == "Europe/Berlin")
+    assert "at: 2024-06-30 (" in str(made.explain(0)) or zone != "Europe/Berlin"
+
+
 def test_one_weight_for_all_rows_where_some_are_left_out():
     frame = pd.DataFrame({"a": [np.nan, *range(29)], "b": np.arange(30.0) % 7})
     made = kfree.cluster(frame, k=2, sample_weight=2, missing="drop")

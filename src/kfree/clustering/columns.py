@@ -231,6 +231,15 @@ def tell_of_places(table: Any, names: list[str], say: Say) -> None:
     )
 
 
+def tell_of_zones(plan: Preparation, say: Say) -> None:
+    """Name columns of dates that have another time zone than UTC, in which they are told."""
+    encoders = [] if plan.encoder is None else plan.encoder.encoders_
+    zones = {one.name: zone for one in encoders if (zone := getattr(one, "zone", None)) not in (None, "UTC")}
+    if zones:
+        told = first_few([f"{name!r} ({zone})" for name, zone in zones.items()])
+        say(f"dates are told in UTC, not in their time zone, in column(s) {told}")
+
+
 def tell_of_marks(table: Any, names: list[str], say: Say) -> None:
     """Name the cells of columns that were read as missing values, though nobody said that they are."""
     found = {name: marks for name, marks in table.marks.items() if name in names}

@@ -16,6 +16,7 @@ from kfree.clustering.columns import (
     tell_of_filled,
     tell_of_marks,
     tell_of_places,
+    tell_of_zones,
     with_encoder,
     without_row_numbers,
 )
@@ -137,6 +138,7 @@ def prepared(
     assert found.preparation is not None
     if not options.are_places:
         tell_of_places(table, found.preparation.columns, say)
+    tell_of_zones(found.preparation, say)
     tell_of_codes(table, found.preparation, found.X, options.prepare == "encode", say)
     return found
 
