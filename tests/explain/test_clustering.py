@@ -480,6 +480,15 @@ def test_dates_as_text_are_named_on_the_command_line(tmp_path, capsys):
     assert said in capsys.readouterr().err
 
 
+def test_a_row_of_its_own_is_not_far_from_its_cluster():
+    frame = pd.DataFrame({"x": np.append(np.arange(60) % 7 / 7, [99.0, 40.0])})
+    made = kfree.cluster(frame, k=2)
+    far = "; far from all other clusters (outlier score "
+    assert far in str(made.explain(60))
+    assert str(made.explain(60)).splitlines()[0].endswith("), and its own has too few rows to tell")
+    assert "; far from all clusters (outlier score " in str(kfree.cluster(frame, k=1).explain(60))
+
+
 def test_one_cluster_has_no_others(tmp_path):
     frame = pd.DataFrame({"a": np.arange(40) ** 2 / 39, "plan": ["x", "y"] * 20})
     made = kfree.cluster(frame, k=1).save(tmp_path / "made.kfree")

@@ -22,6 +22,7 @@ from kfree.core.printing import isolated, quoted
 from kfree.core.stats import Floats, Labels, Mask
 from kfree.explain.features import one_per_column
 from kfree.explain.sentences import distinct, name_of, sentences
+from kfree.explain.spread import FEWEST_OF_SPREAD
 from kfree.explain.summary import summarize
 from kfree.explain.table import Summary
 from kfree.explain.units import NOTHING, SHARE, short
@@ -55,6 +56,9 @@ class Explanation:
     features : tuple of (column, value of the row, mean of the cluster, mean of other rows), as text
         A value that is missing is "missing, filled in as" the one by which the row was compared. Where there is one
         cluster, no rows are others: their mean is "–" then, and is not printed.
+    has_own_spread : bool
+        Whether the cluster of the row has enough rows to say what is far from it; else the outlier score is about
+        other clusters.
     km : tuple of two floats or None
         The arcs from a place to the centres of its cluster and of the next, infinite if there is no next one.
     """
@@ -66,12 +70,16 @@ class Explanation:
     outlier_score: float
     features: tuple[tuple[str, str, str, str], ...]
     km: tuple[float, float] | None = None
+    has_own_spread: bool = True
 
     def __str__(self) -> str:
         own, second = ("", "") if self.km is None else (f", {short(arc)} km away" for arc in self.km)
         head = f"{isolated(self.name)}{own}, confidence {self.confidence:.2f}"
         head += "" if self.next is None else f"; next is {isolated(self.next)}{second}"
-        head += f"; far from all clusters (outlier score {self.outlier_score:.1f})" if self.outlier_score > 1 else ""
+        if self.outlier_score > 1:
+            which = "" if self.has_own_spread else "other "
+            head += f"; far from all {which}clusters (outlier score {self.outlier_score:.1f})"
+            head += "" if self.has_own_spread else ", and its own has too few rows to tell"
         told = [
             f"  {isolated(name)}: {value} (cluster {mean}{'' if others == NOTHING else f', others {others}'})"
             for name, value, mean, others in self.features
@@ -289,7 +297,9 @@ class Clustering:
         score = float(self.model.outlier_score(X)[0])
         second_name = self.name(second) if second >= 0 else None
         km = None if view.places is None else (float(view.dist[0]), float(view.second_dist[0]))
-        return Explanation(label, self.name(label), float(view.confidence[0]), second_name, score, told, km)
+        confidence = float(view.confidence[0])
+        has_spread = label < 0 or self._summary.clusters[label].size >= FEWEST_OF_SPREAD
+        return Explanation(label, self.name(label), confidence, second_name, score, told, km, has_spread)
 
     def report(self, path: str | os.PathLike[str], table: Any = None) -> "Clustering":
         """Write a page to explore the clusters in a browser.

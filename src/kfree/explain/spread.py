@@ -18,7 +18,7 @@ from kfree.explain.view import Blocks, two_nearest
 # Share of the rows of a cluster that count as outliers (false alarms).
 FALSE_ALARMS = 0.001
 # Clusters of fewer rows are ignored.
-_FEWEST = 5
+FEWEST_OF_SPREAD = 5
 # With fewer rows, the shape of the distribution is that of all clusters together.
 _ENOUGH = 50
 # A cluster with less than this share of the rows that is so many times as wide as usual consists of outliers itself.
@@ -78,12 +78,12 @@ def fitted_spreads(
         size[: len(sizes)] = sizes
     # A cluster without a row in the sample is ignored.
     size[drawn == 0] = 0
-    if (size < _FEWEST).all():
+    if (size < FEWEST_OF_SPREAD).all():
         one_shape, one_scale = _gamma(sq_dist)
         return Spreads(np.full(n_clusters, one_shape), np.full(n_clusters, one_scale))
     by_cluster = [sq_dist[members] for members in members_of(labels, n_clusters)]
     median = np.sqrt([np.median(part) if len(part) else 0.0 for part in by_cluster])
-    accepted = (size >= _FEWEST) & ~_of_outliers(size, median, shapes)
+    accepted = (size >= FEWEST_OF_SPREAD) & ~_of_outliers(size, median, shapes)
     shape, scale = np.ones(n_clusters), np.full(n_clusters, np.nan)
     pooled = [by_cluster[c] / median[c] ** 2 for c in np.flatnonzero(accepted) if median[c] > 0]
     common, _ = _gamma(np.concatenate(pooled)) if pooled else (1.0, 0.0)
@@ -161,7 +161,7 @@ def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) 
     rows typically are.
     """
     width = median if shapes is None else shapes.widths
-    judged = size >= _FEWEST
+    judged = size >= FEWEST_OF_SPREAD
     usual = _median(width[judged], size[judged])
     found = (size < _SMALL * size.sum()) & (width > _WIDE * usual)
     if shapes is None:
@@ -203,7 +203,7 @@ def neighbour_spreads(labels: Labels, dist: Floats, n_clusters: int) -> Neighbou
     """From the distance of each row to its neighbour in its own cluster."""
     drawn = np.bincount(labels, minlength=n_clusters)
     by_cluster = [dist[members] for members in members_of(labels, n_clusters)]
-    fewest = min(_FEWEST, int(drawn.max()))
+    fewest = min(FEWEST_OF_SPREAD, int(drawn.max()))
     known = [np.quantile(d, [0.5, 1 - _UPPER]) if len(d) >= fewest else np.full(2, np.nan) for d in by_cluster]
     return NeighbourSpreads(*np.array(known).T)
 
