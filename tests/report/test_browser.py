@@ -267,6 +267,15 @@ def told(browser, tmp_path):
     assert browser.get_log("browser") == []
 
 
+def test_a_row_has_a_level_or_not(told):
+    browser, _ = told
+    browser.find_element(By.ID, "map").send_keys(Keys.ARROW_RIGHT)
+    lines = browser.find_element(By.ID, "hover").text.splitlines()
+    plans = {line.split("=")[1] for line in lines if line.startswith("plan of the customer")}
+    assert len(plans) == 3
+    assert {line.split(": ")[1] for line in plans} == {"yes", "no"}  # and no shares
+
+
 def test_certainty_names_sentences_and_preparation_are_shown(told):
     browser, clustering = told
     assert browser.find_element(By.ID, "certainty").text == clustering.certainty

@@ -46,7 +46,7 @@ function valueText(value, unit) {
   if (value === null) return "–";
   if (!unit) return shown(value);
   const two = (number) => String(Math.floor(number)).padStart(2, "0");
-  if (unit.kind === "share") return percent(value);
+  if (unit.kind === "share") return value === 0 ? "no" : value === 1 ? "yes" : percent(value);  // a row has a level or not
   if (unit.kind === "date") return new Date((value - 1970) * 365.2425 * 86400e3 + 1000).toISOString().slice(0, unit.decimals ? 16 : 10).replace("T", " ");
   if (unit.kind === "time of day") return `${two(value / 3600)}:${two((value % 3600) / 60)}`;
   if (unit.levels) {
