@@ -121,6 +121,12 @@ def test_rows_of_the_map_are_told_by_keyboard_and_by_pointer(shown, reported):
     shown.execute_script(point, canvas, place)
     assert hover.is_displayed()
     assert "cluster" in hover.text
+    leave = "arguments[0].dispatchEvent(new PointerEvent('pointerleave', {pointerType: arguments[1]}))"
+    shown.execute_script(leave, canvas, "mouse")
+    assert not hover.is_displayed()
+    shown.execute_script(point.replace("pointermove", "pointerdown"), canvas, place)
+    shown.execute_script(leave, canvas, "touch")
+    assert hover.is_displayed()
 
 
 def test_labels_for_download_are_those_of_the_step(shown, reported, fitted):

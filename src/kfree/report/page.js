@@ -459,7 +459,7 @@ if (data.places) {
   at("table-panel").hidden = true;
   for (const id of ["across", "up"]) at(id).parentElement.hidden = true;
 }
-at("map-help").textContent = `Point at a ${data.word}, or focus the map and use the arrow keys. Numbers mark the clusters, where there is room`
+at("map-help").textContent = `Point at a ${data.word} or tap it, or focus the map and use the arrow keys. Numbers mark the clusters, where there is room`
   + `${data.places ? ", crosses their centres. Shapes are true at the middle latitude" : ""}.`
   + `${data.steps.some((step) => step.n_noise) ? ` Grey ${data.word}s are in no cluster.` : ""}`;
 at("subtitle").textContent = `${counted(data.n_rows, data.word)} · ${counted(data.n_columns, "column")} · ${counted(current().k, "cluster")}`;
@@ -488,13 +488,15 @@ at("own").addEventListener("click", () => show(data.steps.findIndex((step) => st
 at("close").addEventListener("click", () => show(state.step + 1));
 at("download").addEventListener("click", download);
 at("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
-at("map").addEventListener("pointermove", (event) => {
+function pointNear(event) {
   const box = at("map").getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
   let best = null, nearest = 18 ** 2;
   places.forEach(([ax, ay], row) => { const gap = (ax - px) ** 2 + (ay - py) ** 2; if (gap < nearest) [best, nearest] = [row, gap]; });
   if (best !== state.point) pointAt(best);
-});
-at("map").addEventListener("pointerleave", () => pointAt(null));
+}
+// A finger that taps does not move, and leaves at once.
+for (const name of ["pointermove", "pointerdown"]) at("map").addEventListener(name, pointNear);
+at("map").addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") pointAt(null); });
 at("map").addEventListener("keydown", (event) => {
   const moves = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
   if (event.key === "Escape") pointAt(null);
