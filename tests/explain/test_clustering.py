@@ -380,6 +380,15 @@ def test_it_is_said_that_dates_are_told_in_utc(zone):
     assert "at: 2024-06-30 (" in str(made.explain(0)) or zone != "Europe/Berlin"
 
 
+def test_a_notebook_shows_remarks_too(rng):
+    frame = pd.DataFrame({"x": 9.0 * (np.arange(60) % 2) + rng.normal(size=60), "<b>": "<i>same</i>"})
+    made = kfree.cluster(frame, k=2)
+    assert made.remarks == ["left out: '<b>' (constant: <i>same</i>)"]
+    html = made._repr_html_()
+    assert html.endswith("<ul><li>left out: &#x27;&lt;b&gt;&#x27; (constant: &lt;i&gt;same&lt;/i&gt;)</li></ul>")
+    assert "<ul>" not in kfree.cluster(frame[["x"]], k=2)._repr_html_()
+
+
 def test_one_weight_for_all_rows_where_some_are_left_out():
     frame = pd.DataFrame({"a": [np.nan, *range(29)], "b": np.arange(30.0) % 7})
     made = kfree.cluster(frame, k=2, sample_weight=2, missing="drop")

@@ -18,7 +18,7 @@ from kfree.clustering.preparation import Preparation, Prepared
 from kfree.clustering.tables import opened, require_about_files
 from kfree.core.marks import OneOf, Shape
 from kfree.core.optional import optional
-from kfree.core.printing import isolated, quoted
+from kfree.core.printing import isolated, printable, quoted
 from kfree.core.stats import Floats, Labels, Mask
 from kfree.explain.features import one_per_column
 from kfree.explain.sentences import distinct, name_of, sentences
@@ -350,7 +350,9 @@ class Clustering:
         return f"<Clustering: {self.certainty}; sizes {sizes}{more}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.certainty)}</p>{self._summary._repr_html_()}"
+        remarks = "".join(f"<li>{escape(printable(remark))}</li>" for remark in self.remarks)
+        told = f"<ul>{remarks}</ul>" if remarks else ""
+        return f"<p>{escape(self.certainty)}</p>{self._summary._repr_html_()}{told}"
 
     def _of_fit(self, table: Any) -> Any:
         """The rows of the fit, from the table that was clustered where they are no longer in memory."""
