@@ -103,6 +103,24 @@ def test_a_row_may_end_with_empty_cells_and_not_beyond_the_names(here, capsys):
     assert err.endswith("remove rows above the names.\n")
 
 
+def test_a_sheet_loses_nothing_of_numbers_times_and_texts(here, capsys):
+    when = datetime.datetime(2024, 1, 31, 10, 30, 59, 250_000)
+    ids = [10**15 - 1, 9007199254740993]
+    pd.DataFrame({"x": [0, 30], "id": ids, "when": [when, when], "text": ["a", "b" * 32767]}).to_parquet("t.parquet")
+    line = ["cluster", "t.parquet", "--no-encode", "--columns", "x", "--lam", "1", "--quiet", "-o"]
+    assert outcome([*line, "t.xlsx"], capsys)[0] == 0
+    assert read("t.xlsx")[1:] == [[0, ids[0], when, "a", 0], [30, str(ids[1]), when, "b" * 32767, 1]]
+    assert outcome(["cluster", "t.xlsx", *line[2:], "t.csv"], capsys)[0] == 0
+    assert [(row["id"], row["when"]) for row in rows_of("t.csv")] == [(str(one), str(when)[:-3]) for one in ids]
+    pd.DataFrame({"x": [0, 30], "text": ["a", "b" * 32768]}).to_parquet("t.parquet")
+    status, _, err = outcome([*line, "long.xlsx"], capsys)
+    assert (status, "row 2 has a cell of 32768 characters, and one of a sheet holds 32767; write .csv" in err) == (
+        1,
+        True,
+    )
+    assert not (here / "long.xlsx").exists()
+
+
 def test_a_sheet_is_one_whatever_its_name(here, monkeypatch, capsys):
     write("t.xlsx", [["a", "b"], [1, 2], [30, 4]])
     content = (here / "t.xlsx").read_bytes()

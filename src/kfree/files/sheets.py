@@ -27,6 +27,8 @@ from kfree.files.text import TextFormat, described_as, read_text
 
 # Rows of a sheet, its header included.
 MOST_ROWS = 1 << 20
+# The largest whole number of a cell, whose numbers have 15 digits; and the characters of a text.
+_LARGEST, _LONGEST = 10**15 - 1, (1 << 15) - 1
 
 
 def openpyxl(what: str) -> Any:
@@ -84,7 +86,8 @@ class _Copy:
             return repr(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else repr(cell).replace(".", self.decimal)
         if isinstance(cell, datetime.datetime):
             is_day = cell.time() == datetime.time()
-            return cell.date().isoformat() if is_day else cell.isoformat(" ", timespec="seconds")
+            timespec = "milliseconds" if cell.microsecond else "seconds"
+            return cell.date().isoformat() if is_day else cell.isoformat(" ", timespec=timespec)
         return str(cell)
 
 
@@ -138,21 +141,31 @@ def write_sheet(batches: Iterable[tuple[list[str], Iterable[tuple[Any, ...]]]], 
     def cell(value: Any) -> Any:
         if value is None or value != value:
             return None
-        is_infinite = isinstance(value, float) and math.isinf(value)  # which a sheet has no number for
-        is_plain = isinstance(value, bool | int | float | datetime.date | datetime.time) and not is_infinite
-        if is_plain and not getattr(value, "tzinfo", None):
+        # A sheet has no number for infinite values, nor for whole ones of more digits.
+        is_infinite = isinstance(value, float) and math.isinf(value)
+        is_long = isinstance(value, int) and abs(value) > _LARGEST
+        is_plain = isinstance(value, bool | int | float | datetime.date | datetime.time)
+        if is_plain and not (is_infinite or is_long or getattr(value, "tzinfo", None)):
             return value
+        if len(str(value)) > _LONGEST:
+            raise ValueError(
+                f"row {n_rows} has a cell of {len(str(value))} characters, and one of a sheet holds {_LONGEST}; write "
+                ".csv or .parquet instead"
+            )
         made = WriteOnlyCell(sheet, value=ILLEGAL.sub("\ufffd", str(value)))
         made.data_type = "s"  # not a formula
         return made
 
-    for names, rows in batches:
-        if n_rows == 0:
-            sheet.append([cell(name) for name in names])
-        for row in rows:
-            n_rows += 1
-            if n_rows >= MOST_ROWS:
-                raise ValueError(f"a sheet holds {MOST_ROWS - 1} rows; write .csv or .parquet instead")
-            sheet.append([cell(value) for value in row])
+    try:
+        for names, rows in batches:
+            if n_rows == 0:
+                sheet.append([cell(name) for name in names])
+            for row in rows:
+                n_rows += 1
+                if n_rows >= MOST_ROWS:
+                    raise ValueError(f"a sheet holds {MOST_ROWS - 1} rows; write .csv or .parquet instead")
+                sheet.append([cell(value) for value in row])
+    finally:
+        sheet.close()  # else openpyxl prints a traceback about a sheet that is not complete
     book.save(file)
     return n_rows
