@@ -295,6 +295,17 @@ def test_tomorrows_file_is_read_as_the_file_of_the_fit_was(here, capsys):
     assert "give --na 'none' if that stands for a missing value" in err
 
 
+def test_a_unit_that_is_not_that_of_the_fit_is_told(here, capsys):
+    (here / "t.csv").write_text("price\n" + "".join(f"${i % 2 * 50 + i}.50\n" for i in range(40)))
+    assert outcome(["cluster", "t.csv", "--k", "2", "--save", "m.kfree", "--quiet"], capsys)[0] == 0
+    (here / "new.csv").write_text("price\n€5.50\n€60.50\n")
+    status, _, err = outcome(["predict", "m.kfree", "new.csv"], capsys)
+    assert status == 0
+    assert "column 'price' is read as numbers in '€', where the file of the fit has '$', such as '€5.50'" in err
+    (here / "new.csv").write_text("price\n$5.50\n$60.50\n")
+    assert outcome(["predict", "m.kfree", "new.csv"], capsys)[::2] == (0, "")
+
+
 @pytest.mark.parametrize(
     ("dates", "examples"),
     [

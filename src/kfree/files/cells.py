@@ -147,7 +147,8 @@ class FormDetector:
         is_sure = bool(rivals or self._has_thousands or form.is_money or self._dialect.thousands)
         if self._has_mark and form.thousands in (".", ",") and not is_sure:
             return None  # cells with either mark: a mistake, perhaps
-        if told := _told(form, self._dialect, self._has_mark):
+        before = NumberForm.of_rule(self._known or "")
+        if told := _told(form, self._dialect, self._has_mark, "" if before is None else before.unit):
             warn(f"{path}: column {name!r} is read {told}, such as {self._first!r}.", DataAdvice)
         return str(form)
 
@@ -160,9 +161,12 @@ class FormDetector:
         )
 
 
-def _told(form: NumberForm, dialect: Dialect, has_mark: bool) -> str:
+def _told(form: NumberForm, dialect: Dialect, has_mark: bool, unit_before: str) -> str:
     """What is unusual about the numbers of a column."""
     parts = [f"as numbers in {form.unit!r}"] if form.unit else []
+    parts += (
+        [f"where the file of the fit has {unit_before!r}"] if form.unit and unit_before not in ("", form.unit) else []
+    )
     if has_mark and form.thousands and not dialect.thousands:
         parts.append(f"with {form.thousands!r} between thousands")
     if has_mark and form.decimal != dialect.decimal:
