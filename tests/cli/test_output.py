@@ -3,6 +3,7 @@
 import datetime
 import io
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -355,6 +356,36 @@ def test_a_folder_becomes_one_parquet_file_whatever_its_files_hold(name, here, c
     status, _, err = outcome(line, capsys)
     assert (status, err) == (0, "")
     assert pyarrow.parquet.read_table("out.parquet")["n"].to_pylist() == expected
+
+
+def test_a_summary_is_printed_in_every_encoding(blobs_csv, here):
+    encode = {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "kfree", "cluster", "data.csv", "--lam", "60"]
+    for more, expected in ([], b"-"), (["--json"], b'"n_clusters": 3'):
+        done = subprocess.run([*command, *more], capture_output=True, env=os.environ | encode)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert expected in done.stdout
+        assert b"\\u2212" not in done.stdout or more
+
+
+@pytest.mark.parametrize(
+    ("line", "stream", "said"),
+    [
+        ("cluster - -o out.csv", "stdin", "kfree: standard input is closed; give a file"),
+        ("stream - --lam 3 -o out.csv", "stdin", "kfree: standard input is closed; give a file"),
+        ("cluster data.csv -o -", "stdout", "standard output is closed; give a file by --output"),
+    ],
+)
+def test_a_stream_that_is_closed_is_named(line, stream, said, blobs_csv, here, capsys, monkeypatch):
+    monkeypatch.setattr(sys, stream, None)
+    status, _, err = outcome(line.split(), capsys)
+    assert (status, said in err) == (1, True), err
+
+
+def test_a_file_whose_name_could_be_a_pattern_needs_no_output(blobs_csv, here, capsys):
+    (here / "data.csv").rename(here / "data[1].csv")
+    assert outcome(["cluster", "data[1].csv", "--lam", "60", "--quiet"], capsys)[0] == 0
+    assert (here / "data[1].clusters.csv").exists()
 
 
 def test_a_folder_of_text_and_other_files_becomes_one_csv_file(here, capsys):

@@ -67,10 +67,20 @@ class Console:
         if self._json:
             facts = finite(facts | {"remarks": self.remarks})
             text = json.dumps(facts, ensure_ascii=False, indent=2)
-            is_safe = printable(text, keep=f"\n{ISOLATES}") == text
+            is_safe = printable(text, keep=f"\n{ISOLATES}") == text == _encodable(text, stream)
             print(text if is_safe else json.dumps(facts, indent=2), file=stream)
         elif not self._quiet:
-            print(self.clean(text), file=stream)
+            print(_encodable(self.clean(text), stream), file=stream)
+
+
+def _encodable(text, stream):
+    """A text without characters that the encoding of a stream lacks, such as the minus sign in that of Windows."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.replace("−", "-").encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def finite(value):
