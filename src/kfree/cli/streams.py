@@ -1,7 +1,6 @@
 """Rows of a text table in chunks, as they come; none is kept."""
 
 import codecs
-import sys
 from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from shlex import quote
@@ -9,7 +8,7 @@ from shlex import quote
 import numpy as np
 
 from kfree.cli.errors import CommandError
-from kfree.cli.tables import STANDARD_INPUT, text_options
+from kfree.cli.tables import STANDARD_INPUT, standard_input, text_options
 from kfree.clustering.preparation import Preparation, TextReading
 from kfree.core.printing import printable, quoted
 from kfree.files.dialect import found_dialect, not_encoded
@@ -30,7 +29,7 @@ def opened_stream(options, console):
     name = STANDARD_INPUT if options.input == "-" else printable(options.input)
     with ExitStack() as stack:
         with naming(name):
-            given = sys.stdin.buffer if options.input == "-" else stack.enter_context(opened(options.input))
+            given = standard_input() if options.input == "-" else stack.enter_context(opened(options.input))
             file = stack.enter_context(unpacked(given))
         yield RowReader(file, name, options, console)
 

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from contextlib import contextmanager, nullcontext
 
-from kfree.cli.errors import UsageError, parameters_of_the_command
+from kfree.cli.errors import CommandError, UsageError, parameters_of_the_command
 from kfree.clustering.tables import NamedFilesTable
 from kfree.core.printing import printable
 from kfree.files.dialect import TextOptions
@@ -31,6 +31,13 @@ def text_options(options):
         )
 
 
+def standard_input():
+    """The bytes of standard input, which a program that starts this one may have closed."""
+    if sys.stdin is None:
+        raise CommandError("standard input is closed; give a file, or a pipe that is open.")
+    return sys.stdin.buffer
+
+
 @contextmanager
 def readable_input(options, console):
     """Set ``options.path``; what standard input or a pipe holds is kept in a file meanwhile, to be read again."""
@@ -41,7 +48,7 @@ def readable_input(options, console):
     with tempfile.TemporaryDirectory(prefix="kfree-") as folder:
         console.hidden = folder
         options.path = os.path.join(folder, STANDARD_INPUT)
-        given = nullcontext(sys.stdin.buffer) if options.input == "-" else opened(options.input)
+        given = nullcontext(standard_input()) if options.input == "-" else opened(options.input)
         with given as source, open(options.path, "wb") as file:
             shutil.copyfileobj(source, file)
         yield
