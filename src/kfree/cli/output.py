@@ -26,7 +26,8 @@ def output_of(input_name, output, format_):
         output = "-"
     if output is None:
         path = Path(input_name.removesuffix(".gz"))
-        if any(sign in path.name for sign in "*?[") or is_pipe(input_name):
+        is_pattern = any(sign in path.name for sign in "*?[") and not Path(input_name).exists()
+        if is_pattern or is_pipe(input_name):
             raise UsageError("--output is needed where the input is a pattern or a pipe")
         suffix = path.suffix.lower()
         found = ".parquet" if suffix in _BINARY else suffix if suffix in (".tsv", ".txt", ".xlsx") else ".csv"
@@ -45,6 +46,8 @@ def output_of(input_name, output, format_):
 def written(path):
     """A binary file that replaces ``path`` when all is written, or standard output for ``-``."""
     if path == "-":
+        if sys.stdout is None:
+            raise CommandError("standard output is closed; give a file by --output.")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
