@@ -324,6 +324,16 @@ def test_dates_of_several_forms_in_a_column_are_named_with_examples(dates, examp
     assert outcome(["cluster", "t.csv", "--categories", "since", "--k", "2", "--quiet"], capsys)[0] == 0
 
 
+def test_an_error_about_a_folder_names_the_file(here, capsys):
+    (here / "parts").mkdir()
+    (here / "parts/1.csv").write_text("x,since\n" + "1,31/1/2024\n" * 30)
+    (here / "parts/2.csv").write_text("x,since\n2,5.1.2024\n" + "oops,1/2/2024\n" + "3,2/1/2024\n" * 28)
+    status, _, err = outcome(["cluster", "parts"], capsys)
+    assert status == 1
+    assert "column 'x', row 2 of parts/2.csv: 'oops' is not a number" in err
+    assert "(row 1 of parts/1.csv)" in err
+
+
 def test_an_error_shows_the_beginning_of_a_long_cell(here, capsys):
     (here / "t.csv").write_text("a,b\n" + "x" * 100_000 + ",1\n" + "1.5,2\n" * 9)
     status, _, err = outcome(["cluster", "t.csv"], capsys)

@@ -230,7 +230,7 @@ def mistake_in(files: Sequence[RowFile], column: Column, share: float = _MOSTLY)
             return None
         if bad and not first:
             row, cell = batch.first_row + bad[0] + 1, cells[bad[0]]
-            first = f", row {row}: {cell[:_LONGEST_SHOWN]!r} {_fault_of(cell, dialect)}"
+            first = f", {_row_of(batch, row, files)}: {cell[:_LONGEST_SHOWN]!r} {_fault_of(cell, dialect)}"
             first += "; if the first line holds names, say so by header" if row == 1 and not dialect.header else ""
     could_be = [cell for cell in distinct if not is_number(cell, other) and not is_amount(cell)]
     are_few = len(distinct) <= _MOST_MARKS and len(could_be) == len(distinct)
@@ -254,6 +254,11 @@ def _fault_of(cell: str, dialect: Dialect) -> str:
     return "is not a number" + (f", and the decimal mark of this file is {dialect.decimal!r}" if is_other else "")
 
 
+def _row_of(batch: FileBatch, row: int, files: Sequence[RowFile]) -> str:
+    """What an error calls a row: its number in its file, which is named if there are others."""
+    return f"row {row}" if len(files) == 1 else f"row {row} of {printable(batch.path)}"
+
+
 def date_forms_in(files: Sequence[RowFile], column: Column) -> str:
     """Examples of the forms of a column whose cells are all dates, of several forms, as the end of a clause."""
     n_rows, forms = sum(file.n_rows for file in files), dict[tuple[str, str], str]()
@@ -265,7 +270,7 @@ def date_forms_in(files: Sequence[RowFile], column: Column) -> str:
             if form is None and cell is not None:
                 return ""
             if form is not None:
-                forms.setdefault(form, f"{cell!r} (row {row})")
+                forms.setdefault(form, f"{cell!r} ({_row_of(batch, row, files)})")
     # A date that does not decide which number is the day may have the form of one that does.
     marks = {mark for mark, first in forms if first}
     told = [example for (mark, first), example in forms.items() if first or mark not in marks]
