@@ -32,6 +32,8 @@ def test_no_file(tmp_path):
         open_rows(f"file://{tmp_path}/gone.parquet")
     with pytest.raises(FileNotFoundError, match="paths is empty"):
         open_rows([])
+    with pytest.raises(TypeError, match="paths=None is not allowed; give the path of a file, a list of paths or"):
+        open_rows(None)
 
 
 @pytest.mark.parametrize("given", ["", "a.csv", "*.csv", "deeper/*.csv"])

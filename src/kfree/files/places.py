@@ -32,6 +32,8 @@ def arrow(module: str) -> Any:
 
 def found(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
     """Paths as given, with patterns replaced by what they match, sorted; folders are replaced by the files in them."""
+    if not isinstance(paths, str | os.PathLike | Iterable):
+        raise TypeError(f"paths={paths!r} is not allowed; give the path of a file, a list of paths or a pattern.")
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files: list[str] = []
     for path in [os.fspath(one) for one in given]:
