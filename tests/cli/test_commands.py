@@ -378,6 +378,10 @@ def test_places_are_clustered_on_the_globe(here, capsys):
         (["--geo", "lat,lon", "--weights", "lat=2"], "--weights: {'lat': 2.0} is not allowed; give none with --geo"),
         (["--geo", "lat,lon", "--metric", "cosine"], "--metric cosine is not allowed; give none with --geo"),
         (["--k", "2", "--lam", "3"], "--k and --lam both set the number of clusters; give one of them"),
+        (
+            ["--geo", "lat,lon", "--missing", "nearest"],
+            "--missing nearest is not allowed; give another with --geo, which uses",
+        ),
         (["--no-encode", "--missing", "nearest"], "--missing nearest needs --encode; give that, or another --missing"),
         (["--no-encode", "--fold-levels"], "--categories and --fold-levels need --encode; give that, or leave them"),
         (["--thousands", "x"], "--thousands 'x' is not allowed; give one of"),

@@ -40,6 +40,19 @@ def test_errors_name_the_option_that_was_given(line, said, table, capsys):
     assert said in err
 
 
+def test_missing_values_are_errors_with_remedies_of_the_command(here, capsys):
+    (here / "t.csv").write_text("lat,lon\n1,2\n,3\n30,4\n")
+    assert outcome(["cluster", "t.csv", "--geo", "lat,lon"], capsys)[2].endswith(
+        "the first is in row 2. Use --missing drop to leave such rows out.\n"
+    )
+    (here / "fit.csv").write_text("lat,lon\n1,2\n5,3\n30,4\n")
+    outcome(["cluster", "fit.csv", "--no-encode", "--k", "2", "--save", "m.kfree"], capsys)
+    assert outcome(["predict", "m.kfree", "t.csv"], capsys)[2].endswith(
+        "They were an error at fit, too. Leave such rows out, or fit with --missing drop, --missing mean or --missing "
+        "nearest (with --encode).\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "parameters", "said"),
     [

@@ -36,7 +36,7 @@ _ERRORS = {
     "prepare='standardize'": "--standardize",
     "prepare='none'": "--no-encode",
     "metric='cosine'": "--metric cosine",
-    "none with geo, which": "none with --geo, which",
+    " with geo, which": " with --geo, which",
     "categories and fold need": "--categories and --fold-levels need",
     "give that, or another missing": "give that, or another --missing",
     "k and lam both set": "--k and --lam both set",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.clustering.frames import filtered, selected
-from kfree.clustering.preparation import Preparation
+from kfree.clustering.preparation import AT_FIT, OF_PLACES, Preparation
 from kfree.clustering.tables import require_columns, row_numbers
 from kfree.core.printing import first_few, quoted
 from kfree.core.stats import Floats, Mask
@@ -22,7 +22,7 @@ from kfree.files.table import mark_remedy
 from kfree.tables.encoder import TableEncoder
 from kfree.tables.fitting import TextColumnsError
 from kfree.tables.gaps import EmptyRowsError
-from kfree.validation.parameters import require_choice
+from kfree.validation.parameters import require, require_choice
 
 PREPARE = ["encode", "standardize", "none"]
 MISSING = ["nearest", "mean", "drop", "error"]
@@ -68,6 +68,8 @@ class ColumnOptions:
         if self.prepare == "encode":
             return
         if self.missing == "nearest":
+            allowed = "another with geo, which uses its two columns as they are"
+            require(not self.are_places, "missing", self.missing, allowed)
             raise ValueError("missing='nearest' needs prepare='encode'; give that, or another missing.")
         if self.categories or self.fold:
             raise ValueError("categories and fold need prepare='encode'; give that, or leave them out.")
@@ -76,6 +78,11 @@ class ColumnOptions:
     def treatment(self) -> str:
         """What is done about missing values."""
         return self.missing or ("nearest" if self.prepare == "encode" else "error")
+
+    @property
+    def remedy_of_gaps(self) -> str:
+        """What to do about missing values that are an error."""
+        return OF_PLACES if self.are_places else AT_FIT
 
     def encoder(self) -> TableEncoder | None:
         """The encoder that is asked for, not yet fitted; None if columns of numbers stay as they are."""

@@ -20,6 +20,18 @@ from kfree.files.dialect import TextOptions
 from kfree.files.formats import as_numbers
 from kfree.files.places import arrow
 
+# What to do about missing values that are an error: at fit, at a fit of places, whose two columns are used as they are,
+# and after it.
+AT_FIT = (
+    "Use missing='drop' to leave such rows out, missing='mean' to fill in means, missing='nearest' (with "
+    "prepare='encode') to take them from the nearest row, or drop=[…] to leave columns out."
+)
+OF_PLACES = "Use missing='drop' to leave such rows out."
+_AFTER_FIT = (
+    "They were an error at fit, too. Leave such rows out, or fit with missing='drop', missing='mean' or "
+    "missing='nearest' (with prepare='encode')."
+)
+
 
 @dataclass(frozen=True)
 class TextReading:
@@ -149,7 +161,7 @@ class Preparation:
             return np.column_stack([as_numbers(batch[name]) for name in self.columns])
         return matrix_of(batch, self.columns, title)
 
-    def complete(self, title: str, gaps: Mask, first_row: int = 0) -> Mask:
+    def complete(self, title: str, gaps: Mask, first_row: int = 0, remedy: str = _AFTER_FIT) -> Mask:
         """A mask of the rows that are used: those without missing values, or with a value where gaps are filled in.
 
         Missing values are an error unless such rows are dropped or filled in. Rows are judged one by one: whether one
@@ -162,14 +174,12 @@ class Preparation:
             return kept
         row = first_row + int(kept.argmin()) + 1
         raise ValueError(
-            f"{title} has missing values in {self.columns_with(gaps)}; the first is in row {row}. Use "
-            "missing='drop' to leave such rows out, missing='mean' to fill in means, missing='nearest' (with "
-            "prepare='encode') to take them from the nearest row, or drop=[…] to leave columns out."
+            f"{title} has missing values in {self.columns_with(gaps)}; the first is in row {row}. {remedy}"
         )
 
-    def complete_at_fit(self, title: str, gaps: Mask) -> Mask:
+    def complete_at_fit(self, title: str, gaps: Mask, remedy: str = AT_FIT) -> Mask:
         """Like ``complete``, but an error if no row remains."""
-        kept = self.complete(title, gaps)
+        kept = self.complete(title, gaps, remedy=remedy)
         if self.missing == "drop" and not kept.any():
             raise ValueError(
                 f"{title} has no row without missing values, which are in {self.columns_with(gaps)}. Leave columns "

@@ -148,11 +148,11 @@ def _in_memory(table: FrameTable | NamedFilesTable, plan: Preparation, options: 
     if encoder is None:
         X = table.matrix(plan.columns)
         holes = np.isnan(X) if np.isnan(X.sum()) else np.zeros((table.n_rows, 1), dtype=bool)
-        kept = plan.complete_at_fit(table.title, holes)
+        kept = plan.complete_at_fit(table.title, holes, options.remedy_of_gaps)
         X = X if kept.all() else X[kept]
     else:
         frame = table.read(plan.columns)
-        kept = plan.complete_at_fit(table.title, gaps_of(frame))
+        kept = plan.complete_at_fit(table.title, gaps_of(frame), options.remedy_of_gaps)
         if not kept.any():
             raise ValueError(f"{table.title} has no value in column(s) {quoted(plan.columns)}; give rows with values.")
         plan, frame, X, kept[kept] = with_encoder(
@@ -172,7 +172,7 @@ def _streamed(
     if plan.missing == "drop":
         raise ValueError("missing='drop' takes all rows in memory; give more memory, or another missing.")
     encoder = options.encoder()
-    frame, numbers, filled = _sample(table, plan, encoder is not None)
+    frame, numbers, filled = _sample(table, plan, options.remedy_of_gaps, encoder is not None)
     if encoder is not None:
         plan, frame, _, used = with_encoder(table, plan, encoder, frame, options.columns or (), say)
         numbers = numbers[used]
@@ -190,7 +190,7 @@ def _streamed(
 
 
 def _sample(
-    table: NamedFilesTable, plan: Preparation, is_encoded: bool
+    table: NamedFilesTable, plan: Preparation, remedy: str, is_encoded: bool
 ) -> tuple[Any, NDArray[np.int64], tuple[int, int]]:
     """Rows spread evenly over a table, with the extremes and levels of all columns if these are encoded.
 
@@ -203,7 +203,7 @@ def _sample(
     for batch in table.batches(plan.columns):
         n_rows = len(next(iter(batch.values())))
         gaps = gaps_of(arrow("").table(batch))
-        gaps = gaps[plan.complete(table.title, gaps, begin)]
+        gaps = gaps[plan.complete(table.title, gaps, begin, remedy)]
         n_gaps, n_with_gaps = n_gaps + int(gaps.sum()), n_with_gaps + int(gaps.any(axis=1).sum())
         picked = set(range(-begin % step, n_rows, step))
         for name, known in seen.items():
