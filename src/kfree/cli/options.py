@@ -70,7 +70,9 @@ def add_input(parser, what="the table: CSV, TSV, Parquet, Arrow, .xlsx, .npy, a 
     reading = parser.add_argument_group("reading text")
     reading.add_argument("--delimiter", type=delimiter, help="one character or 'tab' (found if not given)")
     reading.add_argument("--encoding", help="for example utf-8 or latin-1 (found if not given)")
-    reading.add_argument("--decimal", choices=[".", ","], help="the decimal mark (found if not given)")
+    reading.add_argument(
+        "--decimal", choices=[".", ","], metavar="MARK", help="the decimal mark, . or , (found if not given)"
+    )
     reading.add_argument("--thousands", metavar="MARK", help="the mark between thousands, such as , or .")
     reading.add_argument(
         "--na", type=listed, default=[], metavar="A,B", help="cells that stand for missing values, too"

@@ -20,7 +20,7 @@ def add_options(parser):
     shared.add_scores(parser)
     parser.add_argument("--plot", metavar="PICTURE.png", help="draw the tree")
     shared.add_report(parser)
-    parser.add_argument("--save", metavar="MODEL.kfree", help="write the tree, for kfree.load")
+    parser.add_argument("--save", metavar="MODEL.kfree", help="write the tree, for kfree predict")
 
 
 def run(options, console):
