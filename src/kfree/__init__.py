@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kfree import baselines, datasets, exceptions, metrics, plot
+    from kfree import baselines, datasets, exceptions, metrics, plot, report
     from kfree.clustering import Clustering, cluster
     from kfree.estimators.agglomerative_bayes import AgglomerativeBayes
     from kfree.estimators.auto_cluster import AutoCluster
@@ -54,6 +54,7 @@ __all__ = [
     "metrics",
     "open_rows",
     "plot",
+    "report",
 ]
 
 _HOME = {

@@ -23,6 +23,10 @@ def test_import_is_light():
     assert "numpy" not in loaded.split("\n")[1].split()
 
 
+def test_modules_that_pages_name_need_no_import_of_their_own():
+    assert run("import kfree; print(kfree.report.write_report.__name__)") == "write_report\n"
+
+
 def test_unknown_names_are_refused():
     assert "it offers AgglomerativeBayes, AutoCluster, BayesianKMeans, Clustering, DPMeans" in run(
         """

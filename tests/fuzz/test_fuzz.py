@@ -22,7 +22,7 @@ from tests.fuzz.fuzz_subjects import SUBJECTS
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "corpus.jsonl").read_text().splitlines()]
 # Public names that are no estimators or functions of data.
-NOT_FUZZED = {"Clustering", "baselines", "cluster", "exceptions", "load", "metrics", "open_rows"}
+NOT_FUZZED = {"Clustering", "baselines", "cluster", "exceptions", "load", "metrics", "open_rows", "report"}
 CASES = st.builds(
     Case,
     subject=st.sampled_from(SUBJECTS),
