@@ -224,7 +224,9 @@ def test_a_sample_for_the_encoder_has_all_levels_and_extremes(large, capsys, mon
     np.testing.assert_array_equal(chunk.X[rows.row_numbers], rows.X)
     facts = told(["cluster", "large.parquet", "--encode", "--lam", "9000", "--memory", "5MB", "-o", "out.csv"], capsys)
     assert len(rows_of("out.csv")) == facts["n_rows"] == 60_000
-    assert any("scales, summary, page and picture are those of 1000 of 60000 rows" in said for said in facts["remarks"])
+    assert any(
+        "scales, summary, page and picture are those of 1,000 of 60,000 rows" in said for said in facts["remarks"]
+    )
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
