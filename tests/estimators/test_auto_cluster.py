@@ -478,3 +478,20 @@ def test_long_clusters_are_found_beside_yes_and_no():
     model = AutoCluster().fit(np.column_stack([X, np.arange(600) % 2]))
     assert model.n_clusters_ == 4
     assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_rows_far_from_zero_are_no_directions(offset):
+    """Places in a city have lengths of about 54 that differ by less than a thousandth."""
+    rng = np.random.default_rng(0)
+    X = np.repeat([[0.0, 0.0], [0.01, 0.0025], [0.02, 0.005]], 60, axis=0) + 1e-3 * rng.normal(size=(180, 2))
+    model = AutoCluster().fit(X + [52.5, 13.4] + offset)
+    assert (model.n_clusters_, model._frame_.unit) == (3, False)
+
+
+def test_directions_have_lengths_with_the_rounding_of_float16():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(3, 64)), 60, axis=0) + 0.3 * rng.normal(size=(180, 64))
+    X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float16)
+    model = AutoCluster().fit(X.astype(np.float64))
+    assert (model.n_clusters_, model._frame_.unit) == (3, True)

@@ -28,7 +28,7 @@ from kfree.search.judge.surrogates import unit_rows
 
 METRICS, SCALES = ("auto", "euclidean", "cosine"), ("auto", "deviation", "none")
 ELLIPSES, DIPS, ONE = "ellipses", "density dips", "one cluster"
-# Rows are of equal length if their lengths differ by no more than this share.
+# Rows are of equal length if their lengths differ by no more than this share of the deviation of the rows.
 _EQUAL = 1e-3
 # Columns without differences: their standard deviation is at most this share of their largest value.
 _CONSTANT = 1e-12
@@ -55,13 +55,13 @@ class RowFrame:
     def of(cls, rows: ArrayOrCSR, metric: str, scale: str) -> RowFrame:
         """From rows that count. Sparse rows are directions."""
         n_columns = rows.shape[1]
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore"):
             length = _lengths(rows)
-            spread = np.empty(0) if sp.issparse(rows) else rows.std(axis=0)
-        has_one_length = n_columns > 1 and length.min() >= (1 - _EQUAL) * length.max() > 0 and np.isfinite(length).all()
-        if sp.issparse(rows) or metric == "cosine" or (metric == "auto" and has_one_length):
+        if sp.issparse(rows) or metric == "cosine" or (metric == "auto" and _have_one_length(rows, length)):
             require_directions(length)
             return cls(True, np.arange(n_columns), np.zeros(n_columns), np.ones(n_columns))
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = rows.std(axis=0)
         if not np.isfinite(spread).all():
             raise ValueError("the variance of a column of X overflows float64. Divide X by a constant first.")
         require_differences(rows)
@@ -82,6 +82,19 @@ class RowFrame:
             return unit_rows(scaled_rows(rows)[0])
         framed: Floats = (rows[:, self.columns] - self.mean) / self.spread
         return framed if framed.shape[1] else np.zeros((len(rows), 1))
+
+
+def _have_one_length(rows: Floats, length: Floats) -> bool:
+    """Whether rows differ in their directions alone.
+
+    The lengths of rows that lie far from zero differ by a small share too, but not by a small share of what the rows
+    differ by: coordinates within a city are no directions.
+    """
+    largest = length.max()
+    if rows.shape[1] == 1 or not 0 < largest < np.inf:
+        return False
+    deviation = np.sqrt((rows / largest).var(axis=0).sum())
+    return bool(np.ptp(length / largest) <= _EQUAL * deviation)
 
 
 def _lengths(rows: ArrayOrCSR) -> Floats:

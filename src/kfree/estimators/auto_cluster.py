@@ -77,8 +77,8 @@ class AutoCluster(ClusterEstimator):
     ----------
     metric : {"auto", "euclidean", "cosine"}, default="auto"
         ``"euclidean"`` compares columns, ``"cosine"`` divides rows by their lengths.
-        ``"auto"`` is ``"cosine"`` if all rows have the same length, as normalised embeddings have, or are sparse
-        with more than 30 columns.
+        ``"auto"`` is ``"cosine"`` if rows differ in their directions and not in their lengths, as normalised
+        embeddings do, or are sparse with more than 30 columns.
     scale : {"auto", "deviation", "none"}, default="auto"
         What columns are divided by unless the metric is cosine: their standard deviations, or nothing. Take ``"none"``
         for rows whose distances have a meaning already; they are not whitened either. ``"auto"`` is ``"none"`` if X has
