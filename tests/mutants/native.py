@@ -320,7 +320,8 @@ def build(source, package, folder):
 def is_noticed(package, file, which):
     """Whether the named tests fail on the copy of the package; a crash counts."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", ROOT / "tests" / file, "-k", which]
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(package)}, cwd=ROOT, capture_output=True)
+    places = {"PYTHONPATH": str(package), "KFREE_SOURCES": str(package)}
+    done = subprocess.run(command, env=os.environ | places, cwd=ROOT, capture_output=True)
     if done.returncode > 1:
         sys.exit(f"pytest cannot run {which!r} of {file}:\n{done.stdout.decode()}")
     return done.returncode != 0

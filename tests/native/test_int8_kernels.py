@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-NATIVE = HERE.parents[1] / "src/kfree/native"
+# Mutants are in a copy of the sources.
+NATIVE = Path(os.environ.get("KFREE_SOURCES", HERE.parents[1] / "src")) / "kfree/native"
 AVX512 = "-mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma"
 X86_FLAGS = {
     "avx2": "-mavx2 -mfma",
