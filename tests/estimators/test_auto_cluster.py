@@ -485,7 +485,7 @@ def test_rows_far_from_zero_are_no_directions(offset):
     """Places in a city have lengths of about 54 that differ by less than a thousandth."""
     rng = np.random.default_rng(0)
     X = np.repeat([[0.0, 0.0], [0.01, 0.0025], [0.02, 0.005]], 60, axis=0) + 1e-3 * rng.normal(size=(180, 2))
-    model = AutoCluster().fit(X + [52.5, 13.4] + offset)
+    model = AutoCluster().fit(X + np.array([52.5, 13.4]) + offset)
     assert (model.n_clusters_, model._frame_.unit) == (3, False)
 
 

@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 import kfree
-from kfree import AutoCluster, DPMeans, KMeans, TableEncoder, lambda_path
+from kfree import AgglomerativeBayes, AutoCluster, DPMeans, KMeans, TableEncoder, lambda_path
 from kfree.explain.units import Unit
 from kfree.report import embedded, page, steps, write_report
 from kfree.report.data import number, packed
@@ -287,3 +287,11 @@ def test_sparse_rows_are_refused_by_name_and_dense_ones_taken(tmp_path, rng):
     with pytest.raises(TypeError, match=r"X is sparse, and a page takes dense rows only. Use X.toarray\(\)"):
         write_report(tmp_path / "page.html", model, sp.csr_array(X))
     write_report(tmp_path / "page.html", model, X)
+
+
+@pytest.mark.parametrize("model", [DPMeans(target_k=3), AgglomerativeBayes()])
+def test_a_model_writes_its_page(model, tmp_path, rng):
+    X = np.repeat(10 * np.eye(3), 20, axis=0) + rng.normal(size=(60, 3))
+    assert model.fit(X).report(tmp_path / "own.html", X, title="clusters") is model
+    write_report(tmp_path / "page.html", model, X, title="clusters")
+    assert (tmp_path / "own.html").read_text() == (tmp_path / "page.html").read_text()

@@ -11,7 +11,7 @@ from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
 from kfree.core.marks import OPTIONAL, Shape
 from kfree.core.stats import Floats, Labels
 from kfree.estimators import _by_posterior
-from kfree.estimators._base import ClusterEstimator, digest_of, publish, require_rows
+from kfree.estimators._base import ClusterEstimator, digest_of, publish, report, require_rows
 from kfree.estimators._keywords import keyword_only
 from kfree.models.bayesian_rows import DATA
 from kfree.models.posterior import PosteriorModel
@@ -155,6 +155,7 @@ class AgglomerativeBayes(ClusterEstimator):
         self.random_state = random_state
 
     _constraints_of_methods = CONSTRAINTS
+    report = report
     predict, _distances = _by_posterior.predict, _by_posterior.distances_to_clusters
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -25,7 +25,7 @@ from kfree.core.marks import OPTIONAL
 from kfree.core.sphere import SQ_EARTH_RADIUS
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator
+from kfree.estimators._base import ClusterEstimator, report
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
@@ -422,6 +422,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     _view, _distances = _by_centres.view_of, _by_centres.distances_of
     duplicates = _by_centres.duplicates
     stability = stability
+    report = report
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
