@@ -83,13 +83,6 @@ def test_a_column_named_cluster_is_kept(here, capsys):
     assert list(rows_of("t.clusters.csv")[0]) == ["a", "cluster", "kfree_cluster"]
 
 
-def test_a_directory_that_is_not_there_is_an_error(blobs_csv, capsys):
-    for option in ("--output", "--save", "--report", "--plot"):
-        status, _, err = outcome(["cluster", "data.csv", "--lam", "60", option, "no/such/file.png"], capsys)
-        assert status == 1
-        assert "no/such/file.png could not be written: No such file or directory. Nothing was written." in err
-
-
 @pytest.mark.parametrize("option", ["--output", "--save", "--report"])
 def test_a_full_disk_keeps_the_old_file(option, blobs_csv, here, capsys, monkeypatch):
     """No file may grow beyond a thousand bytes, which the system reports like a full disk."""
@@ -181,8 +174,9 @@ WORDS = {"save": "model", "report": "page", "plot": "picture", "tree": "tree", "
         if "stream" not in line or option == "save"
     ],
 )
-def test_one_output_that_fails_leaves_the_others(line, option, blobs_csv, here, capsys):
-    """A directory that is not there, for one of them."""
+def test_one_output_that_fails_leaves_the_others(line, option, blobs_csv, here, capsys, monkeypatch):
+    """A folder that is gone when one of them is written."""
+    monkeypatch.setattr("kfree.cli.tables._require_place", lambda option, path: None)
     (here / "links.csv").write_text("a,b\n" + "".join(f"n{i},n{i + 1}\nn{i},n{i + 2}\n" for i in range(12)))
     files = {one: f"written.{'png' if one == 'plot' else one}" for one in [*OUTPUTS[line], "output"]}
     asked = [part for one, path in files.items() for part in (f"--{one}", f"no/such/{path}" if one == option else path)]
@@ -194,6 +188,26 @@ def test_one_output_that_fails_leaves_the_others(line, option, blobs_csv, here, 
     assert sorted(path.name for path in here.glob("written*")) == sorted(set(files.values()) - {files[option]})
     for path in files.values():
         assert (f": {path}\n" in out) == (path != files[option])
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ("cluster", "output"),
+        ("cluster", "save"),
+        ("cluster", "plot"),
+        ("predict m.kfree", "output"),
+        ("tree", "report"),
+    ],
+)
+def test_an_output_without_a_place_is_refused_before_anything_is_read(line, option, here, capsys):
+    (here / "empty.csv").write_text("")
+    (here / "folder.png").mkdir()
+    command, *model = line.split()
+    status, _, err = outcome([command, *model, "empty.csv", f"--{option}", "no/such/file.png"], capsys)
+    assert (status, f"--{option} no/such/file.png: there is no folder no/such; create it" in err) == (2, True)
+    status, _, err = outcome([command, *model, "empty.csv", f"--{option}", "folder.png"], capsys)
+    assert (status, f"--{option} folder.png is a folder; give the name of a file" in err) == (2, True)
 
 
 @pytest.mark.parametrize("line", ["cluster", "tree", "path", "graph"])

@@ -55,18 +55,30 @@ def readable_input(options, console):
 
 
 def require_apart(inputs, outputs):
-    """Raise if an output would replace an input or another output; ``outputs`` are paths by option."""
+    """Raise if an output has no place, or would replace an input or another one; ``outputs`` are paths by option."""
     taken = {_identity(path): what for what, path in inputs.items() if path not in (None, "-")}
     for option, path in outputs.items():
         if path == "":  # as a variable of a shell that is not set
             raise UsageError(f"{option} is empty; give the name of a file, or leave it out")
         if path == "-" and option != "--output":
             raise UsageError(f"{option} is not written to standard output; give the name of a file")
+        _require_place(option, path)
         if path in (None, "-") or (os.path.exists(path) and not os.path.isfile(path)):
             continue
         other = taken.setdefault(_identity(path), option)
         if other != option:
             raise UsageError(f"{option} {path} is also {other}, which it would replace; give another name")
+
+
+def _require_place(option, path):
+    """Raise if a file cannot be written there; after a fit of hours it would be too late."""
+    if path in (None, "-"):
+        return
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise UsageError(f"{option} {path} is a folder; give the name of a file")
+    if not os.path.isdir(folder):
+        raise UsageError(f"{option} {path}: there is no folder {folder}; create it, or give another path")
 
 
 def _identity(path):
