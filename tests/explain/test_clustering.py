@@ -698,6 +698,7 @@ def test_columns_that_clusters_were_found_in_are_named():
     X[:, 2:4] += 12 * np.eye(3, 2)[np.arange(90) % 3]
     clustering = kfree.cluster(pd.DataFrame(X, columns=list("abcdefgh")))
     assert clustering.n_clusters == 3
-    assert clustering.remarks == ["clusters were found only in column 'c', column 'd', because other columns hide them"]
+    said = "clusters are those of column 'c', column 'd' alone, where they show more clearly than in all columns"
+    assert clustering.remarks == [said]
     assert "column 'c', column 'd'" in clustering.model.reason_
     assert "column 'c', column 'd'" in clustering.model.candidates_[-1]["why_not"]

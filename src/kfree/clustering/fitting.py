@@ -87,7 +87,7 @@ def clustered(
         say(_WEIGHTS_TOLD)
     if isinstance(estimator, AutoCluster) and len(estimator.noise_columns_):
         columns = columns_in_words(estimator.columns_, rows.feature_names or None)
-        say(f"clusters were found only in {columns}, because other columns hide them")
+        say(f"clusters are those of {columns} alone, where they show more clearly than in all columns")
     certainty = _certainty(estimator, rows, options, sample_weight)
     labels = estimator.labels_ if rows.kept is not None else _labels_on_disk(estimator, rows.rows)
     summary = _summary(estimator, rows, labels)
