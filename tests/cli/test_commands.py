@@ -138,6 +138,7 @@ def _two_cliques(header):
 def test_graph_clusters_nodes_by_name(header, here, capsys):
     (here / "edges.csv").write_text(_two_cliques(header))
     facts = told(["graph", "edges.csv", "--plot", "graph.svg", "--save", "g.kfree"], capsys)
+    assert facts["certainty"] == kfree.load("g.kfree").certainty()
     assert (facts["n_nodes"], facts["n_links"], facts["n_clusters"]) == (16, 57, 2)
     clusters = {row["node"]: row["cluster"] for row in rows_of("edges.clusters.csv")}
     assert len({clusters[node] for node in "abcdefgh"}) == len({clusters[node] for node in "stuvwxyz"}) == 1

@@ -19,6 +19,7 @@ def add_options(parser):
 
 def run(options, console):
     from kfree import GraphDPMeans
+    from kfree.cli.advice import in_options
     from kfree.cli.output import save_model
     from kfree.cli.pictures import draw, require_few_nodes
     from kfree.cli.tables import input_table
@@ -39,9 +40,11 @@ def run(options, console):
     outputs.attempt("page", options.report, _report, model, table.title)
     outputs.attempt("picture", options.plot, draw, "graph", model)
     heading = f"{table.title}: {len(model.labels_)} node(s), {len(edges)} link(s)"
-    lines = [heading, f"penalty of a cluster: lam = {model.lam_:.6g}", "", str(summarize(model)), ""]
+    certainty = in_options(model.certainty())
+    lines = [heading, certainty, f"penalty of a cluster: lam = {model.lam_:.6g}", "", str(summarize(model)), ""]
     facts = {"input": table.title, "output": outputs.output, "n_nodes": len(model.labels_), "n_links": len(edges)}
     facts |= {"n_clusters": model.n_clusters_, "lam": model.lam_, "cost": model.cost_, "shares": model.shares_}
+    facts |= {"certainty": certainty}
     outputs.end(lines, facts)
 
 
