@@ -114,6 +114,7 @@ def serve(name):
         # Costs at penalties that the fits chose themselves are not comparable, inertias are.
         cost = model.cost_ if getattr(model, "path_", None) is None else model.inertia_
         told = {"seconds": seconds, "cost": cost, "k": len(model.cluster_centers_), "n_iter": model.n_iter_}
+        told["place"] = str(Path(sys.modules["kfree"].__file__).parent)
         print(json.dumps(told), flush=True)
 
 
@@ -153,6 +154,8 @@ def compare(name, places, rounds, most_seconds):
     for build in builds:
         build.close()
     before, after = old.fits[0], new.fits[0]
+    if before["place"] == after["place"]:
+        sys.exit(f"both builds are {after['place']}: an editable install comes before a source tree.")
     return {
         "case": name,
         "old_seconds": old.seconds,
