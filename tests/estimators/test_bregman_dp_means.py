@@ -178,6 +178,33 @@ def test_what_is_not_supported_is_refused_by_name(parameters, said, rng):
         DPMeans(metric="kl", **parameters).fit(rows("kl", rng, n=20))
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1e9])
+@pytest.mark.parametrize("metric", ["kl", "itakura-saito"])
+def test_the_unit_of_the_columns_does_not_matter(metric, unit, rng):
+    """Only ratios count for spectra; the divergence of counts has the unit of the columns."""
+    X, _ = topics(rng, d=10, n=300) if metric == "kl" else spectra(rng)
+    lam, cost_unit = (60.0, unit) if metric == "kl" else (15.0, 1.0)
+    model = DPMeans(lam=lam, metric=metric).fit(X)
+    scaled = DPMeans(lam=lam * cost_unit, metric=metric).fit(X * unit)
+    assert model.n_clusters_ > 4
+    np.testing.assert_array_equal(scaled.labels_, model.labels_)
+    assert scaled.cost_ == pytest.approx(model.cost_ * cost_unit, rel=1e-9)
+
+
+def spectra(rng, k=6, d=5, n=300):
+    truth = rng.integers(k, size=n)
+    return rng.gamma(3.0, size=(n, d)) * np.exp(1.5 * rng.normal(size=(k, d)))[truth], truth
+
+
+def test_spectra_with_a_tiny_floor(rng):
+    """A value of 1e-25 among ones is far, and not infinitely far."""
+    X, _ = spectra(rng)
+    X[:3, 0] = 1e-25
+    model = DPMeans(lam=40.0, metric="itakura-saito").fit(X)
+    assert np.isfinite(model.cost_)
+    assert set(model.labels_[:3]) & set(model.labels_[3:]) == set()
+
+
 def test_rows_that_do_not_fit_in_memory_are_refused_by_name(rng):
     X = rng.poisson(2.0, size=(200_000, 2)).astype(float)
     with pytest.raises(ValueError, match="metric='kl' is not allowed; give 'euclidean' or 'cosine'; 'kl'"):

@@ -49,6 +49,21 @@ def test_divergences_and_slopes_are_those_of_the_definition(name, rng):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_row_within_reach_costs_about_one(name, rng):
+    """d(μ + t·reach, μ) = t² to second order."""
+    one, mean = DIVERGENCES[name], rng.uniform(0.05, 0.95, size=5)
+    for step in (1e-3, -1e-3):
+        np.testing.assert_allclose(one.gap(mean + step * one.reach(mean), mean), step**2, rtol=0.01)
+
+
+@pytest.mark.parametrize("factor", [0.6, 0.4, 1e-3, 1e-17, 1e-200])
+def test_spectra_far_below_their_mean_are_finitely_far(factor):
+    mean = np.array([3.0, 2e-8, 5e7])
+    expected = factor - np.log(factor) - 1
+    np.testing.assert_allclose(DIVERGENCES["itakura-saito"].gap(factor * mean, mean), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_mean_is_the_best_centre(name, rng):
     X, w = rng.uniform(0.05, 0.95, size=(6, 2)), rng.uniform(0.5, 2.0, size=6)
     one, mean = DIVERGENCES[name], np.average(X, axis=0, weights=w)

@@ -42,6 +42,10 @@ class Divergence(ABC):
         """f' by element, infinite at an end of the domain where f is vertical."""
 
     @abstractmethod
+    def reach(self, mean: Floats) -> Floats:
+        """How far from ``mean`` by element a divergence of 1 is, to second order: √(2 / f''(mean))."""
+
+    @abstractmethod
     def gap(self, x: Floats, mean: Floats) -> Floats:
         """f(x) − f(mean) − f'(mean)·(x − mean) by element, without a difference of nearly equal numbers where possible.
 
@@ -157,6 +161,9 @@ class SquaredEuclidean(Divergence):
     def slope(self, mean: Floats) -> Floats:
         return 2 * mean
 
+    def reach(self, mean: Floats) -> Floats:
+        return np.ones_like(mean)
+
     def gap(self, x: Floats, mean: Floats) -> Floats:
         return np.square(x - mean)
 
@@ -178,6 +185,9 @@ class KullbackLeibler(Divergence):
         with np.errstate(divide="ignore"):
             return np.log(mean)
 
+    def reach(self, mean: Floats) -> Floats:
+        return np.sqrt(2 * mean)
+
     def gap(self, x: Floats, mean: Floats) -> Floats:
         return np.asarray(kl_div(x, mean))
 
@@ -198,9 +208,15 @@ class ItakuraSaito(Divergence):
     def slope(self, mean: Floats) -> Floats:
         return -1 / mean
 
+    def reach(self, mean: Floats) -> Floats:
+        return np.asarray(np.sqrt(2.0) * mean)
+
     def gap(self, x: Floats, mean: Floats) -> Floats:
-        excess = (x - mean) / mean
-        return excess - np.log1p(excess)
+        with np.errstate(over="ignore"):  # the sum of a cluster that large values have left may be rounded to nothing
+            excess = (x - mean) / mean
+        # Far from the mean nothing cancels in log x − log μ, and far below it 1 + excess has no digits left.
+        log_ratio = np.where(np.abs(excess) > 0.5, np.log(x) - np.log(mean), np.log1p(np.clip(excess, -0.5, 0.5)))
+        return np.asarray(excess - log_ratio)
 
     def is_allowed(self, values: Floats) -> Mask:
         return np.isfinite(values) & (values > 0)
@@ -219,6 +235,9 @@ class Logistic(Divergence):
     def slope(self, mean: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             return np.log(mean) - np.log1p(-mean)
+
+    def reach(self, mean: Floats) -> Floats:
+        return np.sqrt(2 * mean * (1 - mean))
 
     def gap(self, x: Floats, mean: Floats) -> Floats:
         return np.asarray(rel_entr(x, mean) + rel_entr(1 - x, 1 - mean))

@@ -37,6 +37,9 @@ class BregmanObjective(DPMeansObjective):
             costs[alive] = np.maximum(stats.sse[alive] - about, 0.0)
         return np.where(np.isnan(costs), np.inf, costs)
 
+    def reach(self, means: Floats) -> Floats | float:
+        return self.divergence.reach(self.divergence.clipped(means))
+
     def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats:
         """What merging each of ``clusters`` with each cluster b adds: n_a·d(μ_a, μ_ab) + n_b·d(μ_b, μ_ab).
 

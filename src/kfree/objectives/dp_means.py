@@ -48,6 +48,10 @@ class DPMeansObjective:
         """Σ w·‖x − μ‖² of each cluster about its best centre, where ``stats`` is about ``sites``."""
         return np.maximum(stats.sse - self.sizes(stats) * self.space.sq_norms(self.centres(stats, sites) - sites), 0.0)
 
+    def reach(self, means: Floats) -> Floats | float:
+        """How far from a mean in each column a row costs 1, to second order; zero where it would cost far more."""
+        return 1.0
+
     def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats:
         """What merging each of ``clusters`` with each cluster b adds: n_a n_b/(n_a + n_b)·‖μ_a − μ_b‖².
 

@@ -69,7 +69,7 @@ def bisect(
     # Also where centres are directions: rows fall on both sides of their mean, but not of a point that is far off.
     means = state.stats.sum[clusters] / state.stats.n[clusters, None]
     cost = objective.least_cost(state.stats, state.sites.centres)[clusters]
-    axis = _principal_axes(sides, means, _radius(cost, state.stats.n[clusters]), rows, objective.space)
+    axis = _principal_axes(sides, means, _radius(cost, state.stats.n[clusters]), rows, objective)
     centres, stats = _two_means(sides, _pairs(means, axis), objective, restless)
     in_two = (stats.n[0::2] > 0) & (stats.n[1::2] > 0)
     halves_cost = objective.least_cost(stats, centres)
@@ -84,20 +84,25 @@ def _radius(cost: Floats, n: Floats) -> Floats:
     return np.where(np.isinf(radius), np.sqrt(cost) / np.sqrt(n), radius)
 
 
-def _principal_axes(sides: Bisection, means: Floats, radius: Floats, rows: MemoryRows, space: Space) -> Floats:
+def _principal_axes(
+    sides: Bisection, means: Floats, radius: Floats, rows: MemoryRows, objective: DPMeansObjective
+) -> Floats:
     """The direction in which each cluster is widest, as long as ``radius``; by power iteration.
 
     The squared distances to mean − axis and mean + axis differ by 4·axis·(z − mean), so that ``scatter_product`` is a
-    multiplication with the scatter matrix.
+    multiplication with the scatter matrix. Lengths are in units of the ``reach`` of the objective, since a radius is
+    the root of a cost.
     """
-    axis = _scaled(np.tile(rows.generic_axis(), (len(means), 1)), radius, space)
+    space, reach = objective.space, objective.reach(means)
+    unit = np.where(reach > 0, reach, np.inf)
+    axis = _scaled(np.tile(rows.generic_axis(), (len(means), 1)), radius, space) * reach
     for _ in range(AXIS_ROUNDS):
         with np.errstate(over="ignore", invalid="ignore"):
             mass, moment = sides.scatter_product(_pairs(means, axis))
             turned = moment - mass[:, None] * means
         # A moment has the third power of the rows, which may overflow or underflow where the cost does not.
         known = np.isfinite(turned).all(axis=1, keepdims=True) & turned.any(axis=1, keepdims=True)
-        axis = np.where(known, _scaled(np.where(known, turned, 0.0), radius, space), axis)
+        axis = np.where(known, _scaled(np.where(known, turned, 0.0) / unit, radius, space) * reach, axis)
     return axis
 
 
