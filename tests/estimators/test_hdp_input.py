@@ -19,6 +19,7 @@ BAD_ROWS = {
     "a number": ((X, None, 3), "groups=3 is not allowed"),
     "NaN": ((X, None, [0, 0, 1, np.nan, np.nan]), r"2 missing value\(s\) \(NaN or None\), the first for row 3"),
     "None": ((X, None, ["a", None, "a", "b", "b"]), r"1 missing value\(s\) \(NaN or None\), the first for row 1"),
+    "NA": ((X, None, pd.Series(["a", "a", pd.NA, "b", "b"], dtype="string")), r"1 missing value\(s\) .* for row 2"),
     "names of two kinds": ((X, None, np.array(["a", 1, 1, 1, 1], dtype=object)), "cannot be compared .*all strings"),
     "list and groups": (([X, X], None, GROUPS), "a list of arrays, one per group, and groups was given"),
     "other columns": (([X, X[:, :1]],), "array 0 has 2, array 1 has 1; groups share clusters only if they share col"),

@@ -27,6 +27,7 @@ from kfree.clustering.frames import (
 from kfree.clustering.preparation import TextReading
 from kfree.core.packed_dates import FEWEST, FORM, dates_of, said
 from kfree.core.printing import printable, quoted
+from kfree.core.row_names import is_missing
 from kfree.core.stats import Floats
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
@@ -364,7 +365,7 @@ def group_names(names: NDArray[Any], numbers: Sequence[int] | NDArray[np.int64],
     """The groups of rows, whose ``numbers`` in the table count from 0, as numbers or as texts; none may be missing."""
     # Times of NumPy in nanoseconds would be listed as numbers.
     listed = (names.astype("datetime64[us]") if names.dtype == "datetime64[ns]" else names).tolist()
-    missing = [number for number, name in zip(numbers, listed, strict=True) if name is None or name != name]
+    missing = [number for number, name in zip(numbers, listed, strict=True) if is_missing(name)]
     if missing:
         raise ValueError(
             f"{title}, row {missing[0] + 1}, has no group ({len(missing)} such row(s)); name the group of all rows."

@@ -34,7 +34,7 @@ def row_names(values: Any) -> NDArray[Any]:
 
 
 def _text(value: Any) -> str:
-    if _is_missing(value):
+    if is_missing(value):
         return NO_NAME
     if isinstance(value, float) and value.is_integer():  # whole numbers beside missing ones
         return str(int(value))
@@ -43,7 +43,7 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is none; those of pandas are known by their types, because they equal nothing."""
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree.core.printing import quoted
+from kfree.core.row_names import is_missing
 from kfree.core.stats import Index
 from kfree.core.warning import warn
 from kfree.engines.local.grouped import numbered
@@ -144,7 +145,7 @@ def _validated(groups: Any, n_rows: int) -> NDArray[Any]:
             f"groups has shape {names.shape} for {n_rows} rows of X; give one name or number per row, equal within a "
             "group."
         )
-    missing = np.array([name is None or name != name for name in names.tolist()])
+    missing = np.array([is_missing(name) for name in names.tolist()])
     if missing.any():
         raise ValueError(
             f"groups contains {missing.sum()} missing value(s) (NaN or None), the first for row "
