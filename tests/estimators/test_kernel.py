@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from common import blobs
 from oracles import centres as oracles
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
 from kfree import DPMeans, KernelDPMeans
 from kfree.core.row_costs import MeanRowCosts
@@ -213,6 +213,16 @@ def test_bad_matrices(rng):
             KernelDPMeans(lam=1.0, kernel="precomputed").fit(K[:n, :n] - 0.3 * np.eye(n))
     with pytest.raises(ValueError, match="not positive semi-definite"):
         KernelDPMeans(lam=1.0, kernel=lambda x, y: -((x - y) ** 2).sum()).fit(X[:40])
+    with pytest.raises(ValueError, match="not positive semi-definite: it has an eigenvalue of -1 "):
+        KernelDPMeans(lam=1.0, kernel="precomputed").fit([[1.0, 2.0], [2.0, 1.0]])
+
+
+@pytest.mark.parametrize("kernel", ["chi2", "laplacian", "poly"])
+def test_without_gamma_kernels_have_the_one_of_scikit_learn(kernel, rng):
+    X = rng.gamma(2.0, size=(40, 3))
+    K = pairwise_kernels(X, metric=kernel)
+    model = KernelDPMeans(lam=0.3, kernel=kernel).fit(X)
+    assert model.cost_ == pytest.approx(KernelDPMeans(lam=0.3, kernel="precomputed").fit(K).cost_)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ def validated_kernel(
         frame = Frame.about(rows, weight)
     if gamma is None and name == "rbf":
         gamma = scale_of(rows if frame is None else frame.inward(rows), weight)
-    return Kernel(name, {"gamma": gamma, "degree": degree, "coef0": coef0}, frame)
+    chosen = {} if gamma is None else {"gamma": gamma}  # None is not what chi2 of scikit-learn takes for its default
+    return Kernel(name, chosen | {"degree": degree, "coef0": coef0}, frame)
 
 
 def require_kernel_settings(name: Any, gamma: Any, degree: Any, coef0: Any, params: Any) -> None:
@@ -124,6 +125,7 @@ def require_digits(matrix: Any, rows: ArrayOrCSR, what: str) -> None:
     mean_sq_dist = float(matrix.diagonal().mean() - matrix.mean())
     if mean_sq_dist > _FEWEST_DIGITS * largest or not _spread(rows):
         return
+    require_positive_semidefinite(matrix, what)  # otherwise they may be negative for that reason
     raise ValueError(
         f"{what} has values of up to {largest:.3g} and squared distances of about {mean_sq_dist:.3g} between rows: "
         "float64 has too few digits for their differences. Centre X, scale it, or use another kernel."
