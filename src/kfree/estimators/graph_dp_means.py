@@ -217,8 +217,8 @@ class GraphDPMeans(ClusterEstimator):
         ----------
         A : {array, sparse matrix} of shape (n_nodes, n_nodes), edges of shape (m, 2 or 3), networkx or igraph graph
             Weights ≥ 0, 0 where there is no link. In a list of edges the third column holds weights, nodes are numbers
-            or texts, and equal edges add up. A data frame of two or three columns is a list of edges; a square array of
-            numbers is always a matrix. Directed graphs are made symmetric.
+            or texts, and equal edges add up. A data frame of two or three columns is a list of edges; a square of
+            numbers is always a matrix, also as a list or a data frame. Directed graphs are made symmetric.
         y : ignored
 
         Returns
