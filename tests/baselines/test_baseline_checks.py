@@ -1,6 +1,8 @@
 """scikit-learn's own checks over the baselines."""
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kfree.baselines import (
@@ -28,3 +30,9 @@ ESTIMATORS = [
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sparse_rows_are_refused_in_the_name_of_the_estimator(estimator):
+    with pytest.raises(TypeError, match=f"X is sparse, and {type(estimator).__name__} takes dense rows only. Use X"):
+        estimator.fit(sp.csr_array(np.eye(5)))

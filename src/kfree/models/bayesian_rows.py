@@ -87,7 +87,8 @@ class GaussianData(BayesianRows):
         if frame is not None:  # before rows are put into the coordinates of the fit
             require_columns_of_fit(estimator, X)
         if sp.issparse(rows):
-            raise TypeError("X is sparse, and model='gaussian' takes dense rows only. Use X.toarray().")
+            who = "model='gaussian'" if hasattr(estimator, "model") else type(estimator).__name__
+            raise TypeError(f"X is sparse, and {who} takes dense rows only. Use X.toarray().")
         rows = rows.astype(np.float64, copy=False)
         rows = self._divide(rows, sample_weight)
         self.frame = self._frame = Frame.about(rows) if frame is None else frame
