@@ -100,6 +100,11 @@ def test_names_are_kept():
 
 BAD_GRAPHS = {
     "negative": (-np.eye(4), "4 negative weight.s., the lowest -1"),
+    "an edge negative once": ([("a", "b", -1.0), ("a", "b", 3.0), ("b", "c", 1.0)], "1 negative weight.s., .* -1"),
+    "a parallel edge that is negative": (
+        igraph.Graph(n=3, edges=[(0, 1), (0, 1), (1, 2)], edge_attrs={"weight": [-1.0, 3.0, 1.0]}),
+        "1 negative weight.s., the lowest -1",
+    ),
     "two rows, negative": (
         np.array([[0, -1.0], [-1.0, 0]]),
         "as an adjacency matrix, which has no values below 0",

@@ -115,6 +115,7 @@ def _from_edges(columns):
         _require_names_of_one_kind(columns[:2])
     ends = [np.asarray(column) for column in columns[:2]]
     weight = _weights(columns[2]) if len(columns) == 3 else np.ones(len(ends[0]))
+    _require_weights(weight)  # also of equal edges, whose sum may be allowed
     names, index = np.unique(np.concatenate(ends), return_inverse=True)
     if names.dtype.kind == "f":
         if not (np.isfinite(names).all() and (names == np.rint(names)).all() and (np.abs(names) < 2**53).all()):
@@ -161,6 +162,7 @@ def _from_igraph(graph):
     names = _names(graph.vs["name"]) if "name" in graph.vs.attributes() else np.arange(n)
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     weight = np.array(graph.es["weight"] if "weight" in graph.es.attributes() else np.ones(len(ends)), dtype=np.float64)
+    _require_weights(weight)
     matrix = sp.coo_array((weight, (ends[:, 0], ends[:, 1])), shape=(n, n))
     if graph.is_directed():
         return sp.csr_array(matrix), names
