@@ -9,6 +9,7 @@ import distributed
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from files.test_any_size import FITS, MEMORY, N_ROWS, PUBLISHED, rows_with_weights
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -253,10 +254,64 @@ def test_rows_that_it_does_not_take(given, message, client):
         DPMeans(engine="dask").fit(given[0], sample_weight=given[1])
 
 
+DATES, WHOLE = np.datetime64("2020-01-01") + np.arange(5000), np.arange(5000) + 2**60
+FRAME = {"a": X[:5000, 0], "date": DATES, "id": WHOLE, "kind": ["u", "v"] * 2500}
+
+
+def framed(*columns):
+    return dd.from_pandas(pd.DataFrame(FRAME)[[*columns]], npartitions=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (da.from_array(np.column_stack([DATES, DATES]), chunks=1000), r"X holds datetime64\[D\], not real numbers"),
+        (da.from_array(X + 1j, chunks=1000), "X holds complex128, not real numbers"),
+        (da.from_array(X.astype(str), chunks=1000), "X holds <U32, not real numbers"),
+        (da.ma.masked_greater(da.from_array(X, chunks=(5000, 3)), 1), "chunks are of the type MaskedArray"),
+        (da.from_array(X, chunks=(5000, 3)).map_blocks(sp.csr_matrix), "chunks are of the type csr_matrix"),
+        (da.from_array(np.column_stack([WHOLE, WHOLE]), chunks=1000), "X holds whole numbers that float64 rounds"),
+        (framed("date"), r"column 'date' of X holds datetime64\[\w+\], not real numbers"),
+        (framed("a", "date"), r"column 'date' of X holds datetime64\[\w+\], not real numbers"),
+        (framed("a", "a"), r"share: 'a' \(columns 0, 1\)"),
+        (framed("a", "id"), r"column 'id' of X holds whole numbers that float64 rounds, such as 11529215046068\d+"),
+        (framed("a", "kind"), "column 'kind' of X holds values that are not numbers .could not convert"),
+    ],
+)
+def test_collections_without_numbers_are_refused_like_rows_in_memory(given, message, client):
+    with pytest.raises((TypeError, ValueError), match=message):
+        DPMeans(lam=1e4, memory=MEMORY, engine="dask").fit(given)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (framed("date")["date"], r"sample_weight holds datetime64\[\w+\], not real numbers"),
+        (da.from_array(WHOLE, chunks=1000), "sample_weight holds whole numbers that float64 rounds"),
+    ],
+)
+def test_weights_that_are_no_numbers_are_refused(weight, message, client):
+    with pytest.raises(ValueError, match=message):
+        KMeans(3, memory=MEMORY, engine="dask").fit(da.from_array(X[:5000], chunks=(1000, 3)), sample_weight=weight)
+
+
+def test_columns_of_several_types_are_numbers(client):
+    columns = {"a": X[:5000, 0], "whole": np.arange(5000), "yes": X[:5000, 1] > 0, "short": X[:5000, 2].astype("f4")}
+    frame = pd.DataFrame(columns).astype({"whole": "Int64"})
+    fits = [
+        KMeans(3, random_state=0, memory="1GB", engine=engine).fit(rows)
+        for engine, rows in (("auto", frame), ("dask", dd.from_pandas(frame, npartitions=3)))
+    ]
+    check_same(*fits)
+    frame.loc[2345, "whole"] = pd.NA
+    with pytest.raises(ValueError, match=r"X: row \d+ holds nan in column 1"):
+        KMeans(3, memory="4MB", engine="dask").fit(dd.from_pandas(pd.concat([frame] * 9), npartitions=3))
+
+
 def test_values_that_are_no_numbers_are_named(client):
     bad = X.copy()
     bad[12_345, 1] = np.nan
-    with pytest.raises(ValueError, match="X: row 12345 holds nan in column 1"):
+    with pytest.raises(ValueError, match=r"X: row 12345 holds nan in column 1"):
         DPMeans(memory=MEMORY, engine="dask").fit(da.from_array(bad, chunks=(5000, 3)))
 
 

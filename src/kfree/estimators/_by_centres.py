@@ -30,6 +30,7 @@ from kfree.explain.duplicates import Duplicates
 from kfree.explain.spread import SpreadSample, rows_for_spreads
 from kfree.files.rows import FileRows
 from kfree.models.centres import CentreModel
+from kfree.validation.collections import validated_collection
 from kfree.validation.frames import printed_names, require_columns_of_fit
 from kfree.validation.parameters import choice, count, require, threads
 from kfree.validation.rows import validated_weights
@@ -226,7 +227,7 @@ def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     if self.engine == "dask" and is_collection(X):
         check_is_fitted(self)
         require_columns_of_fit(self, X)
-        return score_streamed(self, CollectionRows.of(X, sample_weight))
+        return score_streamed(self, validated_collection(X, sample_weight))
     rows = rows_like_those_of_fit(self, X)
     weight = validated_weights(sample_weight, rows.shape[0])
     return -self._model_.cost(rows, weight, self.engine, self.n_threads)

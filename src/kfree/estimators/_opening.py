@@ -11,7 +11,7 @@ from kfree.core.divergences import DIVERGENCES, require_domain
 from kfree.core.names import require_order
 from kfree.core.sphere import require_degrees, require_latitude_first, unit_vectors
 from kfree.engines.dask.cluster import current_client
-from kfree.engines.dask.collections import CollectionRows, is_collection
+from kfree.engines.dask.collections import is_collection
 from kfree.engines.files.engine import open_stream
 from kfree.engines.files.source import ArrayRows, Reading, VectorRows
 from kfree.engines.registry import open_engine
@@ -19,6 +19,7 @@ from kfree.estimators._places import journal_of, place_of, source_as_compared
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
+from kfree.validation.collections import validated_collection
 from kfree.validation.frames import column_names, require_names
 from kfree.validation.parameters import check, memory_limit, require
 from kfree.validation.rows import validated_centres, validated_rows, validated_weights
@@ -138,7 +139,7 @@ def _given(estimator, X, sample_weight):
         require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
         return Data(source_as_compared(X, estimator.metric), is_limited=True)
     if is_dask and is_collection(X):
-        return Data(source_as_compared(CollectionRows.of(X, sample_weight), estimator.metric), is_limited=True)
+        return Data(source_as_compared(validated_collection(X, sample_weight), estimator.metric), is_limited=True)
     if is_dask:
         raise TypeError(
             f"engine='dask' takes rows of files by open_rows, Dask arrays and Dask dataframes; X is a "

@@ -12,6 +12,7 @@ from kfree.engines.files.engine import Place, streamed
 from kfree.engines.files.source import ArrayRows, VectorRows
 from kfree.engines.journaled import Journaled
 from kfree.saving.journal import Journal, digest
+from kfree.validation.collections import validated_collection
 
 # Parameters that change no bit of a result.
 _NO_EFFECT = {"checkpoint", "engine", "memory", "n_threads", "on_interrupt", "verbose"}
@@ -64,7 +65,7 @@ def journal_of(model, source, plan, seed):
 
 def lazy_labels(model, X, allow_new):
     """Labels of a Dask collection, as a Dask array with the chunks of X."""
-    whole = CollectionRows.of(X).X.rechunk({1: -1})
+    whole = validated_collection(X).X.rechunk({1: -1})
     return whole.map_blocks(_block_labels, model=bare(model), allow_new=allow_new, dtype=np.int32, drop_axis=1)
 
 

@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.exact import rounded_number
 from kfree.core.sphere import require_degrees, unit_vectors
 from kfree.core.stats import Floats
 from kfree.engines.dask.cluster import Cluster, current_client, token
 from kfree.engines.dask.rows import FilesOnWorkers, TaskContext, Workers
 from kfree.engines.files.source import ArrayRows, Reading
 from kfree.files.chunks import require_numbers
+
+# Types of numbers that are not converted.
+_AS_THEY_ARE = (np.float32, np.float64)
 
 
 def is_collection(X: Any) -> bool:
@@ -37,8 +41,6 @@ class CollectionRows:
         rows, weight = _array(X, "X"), None if weight is None else _array(weight, "sample_weight")
         if rows.ndim != 2 or not rows.shape[1]:
             raise ValueError(f"X has the shape {rows.shape}; give rows of one column or more, (n_samples, n_features).")
-        if rows.dtype not in (np.float32, np.float64):
-            rows = rows.astype(np.float64)
         if weight is not None:
             if weight.shape != rows.shape[:1]:
                 raise ValueError(
@@ -105,11 +107,47 @@ def _array(collection: Any, name: str) -> Any:
             f"such as dask.array.from_array({name}, chunks=…)."
         )
     if hasattr(collection, "to_dask_array"):
+        if any(dtype not in _AS_THEY_ARE for dtype in np.atleast_1d(collection.dtypes)):
+            meta = _frame_of_numbers(collection._meta, name)
+            collection = collection.map_partitions(_frame_of_numbers, name, meta=meta)
         # Without lengths=True, which counts rows by a graph of its own: Dask may join other files to partitions there.
         collection = collection.to_dask_array()
+    elif collection.dtype not in _AS_THEY_ARE:
+        meta = np.empty((0,) * collection.ndim)
+        collection = collection.map_blocks(_as_numbers, name, dtype=np.float64, meta=meta)
     if any(np.isnan(size) for size in collection.shape):
         return collection.compute_chunk_sizes()
     return collection
+
+
+def _frame_of_numbers(frame: Any, name: str) -> Any:
+    """A frame or a series of pandas with columns of numbers alone. Runs on a worker."""
+    if frame.ndim == 1:
+        return _as_numbers(frame, name)
+    columns = {
+        column: values if values.dtype in _AS_THEY_ARE else _as_numbers(values, f"column {column!r} of {name}")
+        for column, values in frame.items()
+    }
+    return type(frame)(columns, index=frame.index)
+
+
+def _as_numbers(values: Any, name: str) -> Any:
+    """An array, or a column of pandas, as float64. Runs on a worker."""
+    if values.dtype.kind in "iu":
+        whole = values.dropna().to_numpy(f"{values.dtype.kind}8") if hasattr(values, "dropna") else values
+        found = rounded_number(whole)
+        if found is not None:
+            raise ValueError(
+                f"{name} holds whole numbers that float64 rounds, such as {found}. Leave out columns that name rows, "
+                "or convert them with astype(float) if rounding does no harm."
+            )
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} holds values that are not numbers ({error}); encode or drop such columns, for example with "
+            "kfree.TableEncoder()."
+        ) from error
 
 
 class CollectionOnWorkers(Workers):
