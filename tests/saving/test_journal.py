@@ -1,8 +1,11 @@
 """Checkpoints: answers come back to the bit, a record that was cut short is dropped, what is not ours is refused."""
 
+import errno
 import os
+import re
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,6 +178,28 @@ def test_a_journal_that_is_refused_holds_no_lock(tmp_path):
     with pytest.raises(CheckpointError, match="another fit"):
         Journal(path, {**WHOSE, "rows": 8})
     Journal(path, WHOSE)
+
+
+@pytest.mark.parametrize("name", ["missing/fit.kfree", "."])
+def test_a_file_that_cannot_be_written_is_named(name, tmp_path):
+    said = f"checkpoint={str(tmp_path / name)!r} cannot be written"
+    with pytest.raises(OSError, match=re.escape(said)):
+        Journal(tmp_path / name, WHOSE)
+
+
+def test_a_full_disk_loses_no_pass(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "fit.kfree"
+    with closing(Journal(path, WHOSE)) as journal, monkeypatch.context() as patch:
+        journal.answer(["mean"], lambda: 2.0, float)
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match=r"fit\.kfree' cannot be written \(No space") as told:
+            journal.answer(["variance"], lambda: 3.0, float)
+    assert told.value.errno == errno.ENOSPC
+    with closing(Journal(path, WHOSE)) as journal:
+        assert journal.answer(["mean"], lambda: 1 / 0, float) == 2.0
 
 
 def test_what_differs_is_named(tmp_path):

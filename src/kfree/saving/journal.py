@@ -13,7 +13,8 @@ from __future__ import annotations
 import hashlib
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -53,13 +54,15 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, Any]):
         self.path, self.n_repeated = os.fspath(path), 0
         self._identity = {key: repr(value) for key, value in identity.items()}
-        self.close = weakref.finalize(self, self._locked().release)
+        with _naming(self.path):
+            self.close = weakref.finalize(self, self._locked().release)
         try:
-            if not os.path.exists(self.path) or not os.path.getsize(self.path):
-                self._begin()
-            records, sound = self._read()
-            self._recorded, self._parts = _without_parts(records)
-            os.truncate(self.path, sound)
+            with _naming(self.path):
+                if not os.path.exists(self.path) or not os.path.getsize(self.path):
+                    self._begin()
+                records, sound = self._read()
+                self._recorded, self._parts = _without_parts(records)
+                os.truncate(self.path, sound)
         except BaseException:
             self.close()
             raise
@@ -130,7 +133,7 @@ class Journal:
             _write(file, {"format": FORMAT, "format_version": FORMAT_VERSION, "identity": self._identity}, {})
 
     def _append(self, document, arrays):
-        with open(self.path, "ab") as file:
+        with _naming(self.path), open(self.path, "ab") as file:
             _write(file, document, arrays)
             file.flush()
             os.fsync(file.fileno())
@@ -198,6 +201,19 @@ def _without_parts(records: list[Any]) -> tuple[list[Any], list[Any]]:
     whole = [place for place, (document, _) in enumerate(records) if "part" not in document]
     ended = whole[-1] + 1 if whole else 0
     return [records[place] for place in whole], records[ended:]
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Errors of the system name the checkpoint, not the lock beside it."""
+    try:
+        yield
+    except OSError as error:
+        raise type(error)(
+            error.errno,
+            f"checkpoint={path!r} cannot be written ({error.strerror}). Give a file in a folder that exists, where "
+            "this user may write and the disk has room; passes that are recorded are kept",
+        ) from error
 
 
 def _write(file, document, arrays):
