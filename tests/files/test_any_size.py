@@ -267,7 +267,8 @@ def test_a_search_that_may_not_go_on_keeps_the_state_of_the_last_pass(written, m
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [(5000, 5000), ("1GB", 10**9), ("1.5 MiB", 3 * 2**19), ("20kb", 20_000)]
+    ("given", "expected"),
+    [(5000, 5000), ("1GB", 10**9), ("1.5 MiB", 3 * 2**19), ("20kb", 20_000), ("4.1MB", 4_100_000)],
 )
 def test_memory_is_a_number_of_bytes_or_a_text(given, expected):
     assert memory_limit(given) == expected

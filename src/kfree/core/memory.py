@@ -34,7 +34,7 @@ def memory_bytes(text: str) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?B)\s*", text.upper())
     if found is None or float(found[1]) == 0:
         raise ValueError(f"{text!r} is not a limit of memory; give a text such as '500MB' or '2GB'.")
-    return int(float(found[1]) * _UNITS[found[2]])
+    return round(float(found[1]) * _UNITS[found[2]])
 
 
 def available_bytes() -> int | None:
