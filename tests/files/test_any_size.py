@@ -90,6 +90,10 @@ def test_files_that_fit_in_memory_are_searched_as_arrays(model, written):
     assert (model.n_passes_, model.feature_names_in_.tolist()) == (1, names)
     with pytest.raises(AttributeError, match=r"labels_ is not kept after a fit on files; write labels with predict"):
         model.labels_  # noqa: B018
+    with pytest.raises(TypeError, match=r"fit_predict takes no rows of files.*call fit\(rows\), then predict\(rows\)"):
+        model.fit_predict(rows)
+    with pytest.raises(ValueError, match="sample_weight='…' is not allowed; give None for files"):
+        model.score(rows, sample_weight=weight)
     model.fit(X)
     assert not hasattr(model, "n_passes_")
     assert len(model.labels_) == 4000

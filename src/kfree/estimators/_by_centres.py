@@ -6,6 +6,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.arrays import namespace_of
@@ -155,6 +156,28 @@ def constraints(metrics, label_orders=LABEL_ORDERS):
     )
 
 
+def fit_predict(self, X: Any, y: Any = None, **settings: Any) -> Any:
+    """Fit, and return ``labels_``. A fit on rows of files keeps none: call ``fit``, then ``predict``.
+
+    Parameters
+    ----------
+    X : what ``fit`` takes, except rows of files
+    y : ignored
+    **settings : dict
+        Further arguments of ``fit``, such as ``sample_weight``.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,), int32
+    """
+    if isinstance(X, FileRows):
+        raise TypeError(
+            "fit_predict takes no rows of files, whose labels a fit does not keep; call fit(rows), then predict(rows), "
+            "or predict(rows, out='folder') to write them."
+        )
+    return ClusterMixin.fit_predict(self, X, y, **settings)
+
+
 def predict(self, X: Any, allow_new: bool = False, out: str | PathLike[str] | None = None) -> Any:
     """Label each row by its nearest centre.
 
@@ -222,6 +245,7 @@ def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     score : float
     """
     if isinstance(X, FileRows):
+        require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
         require_columns(self, X)
         return score_streamed(self, X)
     if self.engine == "dask" and is_collection(X):

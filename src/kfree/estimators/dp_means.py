@@ -418,6 +418,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         self.random_state = random_state
 
     _constraints_of_methods = ROWS
+    fit_predict = _by_centres.fit_predict
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
     _view, _distances = _by_centres.view_of, _by_centres.distances_of
     duplicates = _by_centres.duplicates

@@ -296,6 +296,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         self.random_state = random_state
 
     _constraints_of_methods = ROWS
+    fit_predict = _by_centres.fit_predict
     transform, score = _by_centres.transform, _by_centres.score
     _distances = _by_centres.distances_of
     duplicates = _by_centres.duplicates
