@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -200,6 +201,20 @@ def test_a_full_disk_loses_no_pass(tmp_path, monkeypatch):
     assert told.value.errno == errno.ENOSPC
     with closing(Journal(path, WHOSE)) as journal:
         assert journal.answer(["mean"], lambda: 1 / 0, float) == 2.0
+
+
+def test_a_long_checkpoint_takes_the_memory_of_one_record(tmp_path):
+    path, rows = tmp_path / "fit.kfree", np.zeros(50_000)
+    with closing(Journal(path, WHOSE)) as journal:
+        for number in range(20):
+            journal.answer([number], lambda: rows, NDArray[np.float64])
+    tracemalloc.start()
+    with closing(Journal(path, WHOSE)) as journal:
+        for number in range(20):
+            np.testing.assert_array_equal(journal.answer([number], not_asked, NDArray[np.float64]), rows)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 6 * rows.nbytes < path.stat().st_size
 
 
 def test_what_differs_is_named(tmp_path):

@@ -6,6 +6,7 @@ answers of the first passes goes on where the other one ended, with the same bit
 A record is its length (eight bytes), a checksum of the length (eight bytes), and an archive as in ``container``, with a
 checksum of its own. Records are only appended. A record that was being written when the power failed is incomplete; it
 is dropped, and its pass runs again. A long pass is recorded in parts as well; these count until the pass has ended.
+Records are read when they are asked for: all of them, with the rows of every region, may be larger than the memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,13 @@ _LENGTH = 8
 
 class CheckpointError(ValueError):
     """A checkpoint that is damaged, or of other data, other parameters or another version."""
+
+
+class _Place(NamedTuple):
+    """Where a record begins, and whether it is of a part of a pass."""
+
+    begin: int
+    is_part: bool
 
 
 class Journal:
@@ -75,7 +83,7 @@ class Journal:
         """
         asked = digest(question)
         if self._recorded:
-            document, arrays = self._recorded.pop(0)
+            document, arrays = self._loaded(self._recorded.pop(0))
             if document["asked"] != asked:
                 raise CheckpointError(
                     f"checkpoint={self.path!r} holds passes that this fit does not make: after {self.n_repeated} "
@@ -96,7 +104,7 @@ class Journal:
         """
         asked = digest(question)
         if self._parts:
-            document, arrays = self._parts.pop(0)
+            document, arrays = self._loaded(self._parts.pop(0))
             if document["part"] == asked:
                 return self._rebuilt(declared, document, arrays)
             self._parts = []
@@ -139,28 +147,38 @@ class Journal:
             os.fsync(file.fileno())
 
     def _read(self):
-        """The records of the file, and the number of bytes that are sound records; says what is lost after them."""
+        """The places of all records, and how many bytes of the file are sound; says what is lost after them."""
+        places, sound, is_damaged, n_bytes = [], 0, False, os.path.getsize(self.path)
         with open(self.path, "rb") as file:
-            content = memoryview(file.read())
-        records, begin, is_damaged = [], 0, False
-        while begin < len(content):
-            try:
-                record, begin = _record(content, begin)
-            except EOFError:  # it was being written when its fit ended
-                break
-            except Exception:
-                is_damaged = True
-                break
-            records.append(record)
-        if not records:
+            while sound < n_bytes:
+                try:
+                    document, _ = _record(file)
+                except EOFError:  # it was being written when its fit ended
+                    break
+                except Exception:
+                    is_damaged = True
+                    break
+                if not sound:
+                    self._require_own(document)
+                else:
+                    places.append(_Place(sound, "part" in document))
+                sound = file.tell()
+        if not sound:
             raise self._damaged()
-        self._require_own(records[0][0])
         if is_damaged:
             warn(
-                f"checkpoint={self.path!r} is damaged at byte {begin}: the {len(records) - 1} pass(es) before that are "
-                f"repeated, and the {len(content) - begin} bytes from there on are lost. Their passes run again."
+                f"checkpoint={self.path!r} is damaged at byte {sound}: the {len(places)} pass(es) before that are "
+                f"repeated, and the {n_bytes - sound} bytes from there on are lost. Their passes run again."
             )
-        return records[1:], begin
+        return places, sound
+
+    def _loaded(self, place):
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(place.begin)
+                return _record(file)
+        except Exception as error:
+            raise self._damaged() from error
 
     def _require_own(self, header):
         if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -196,11 +214,11 @@ def digest(value):
     return state.hexdigest()
 
 
-def _without_parts(records: list[Any]) -> tuple[list[Any], list[Any]]:
+def _without_parts(places: list[_Place]) -> tuple[list[_Place], list[_Place]]:
     """Records of whole passes, and those of the parts of a pass that was not ended."""
-    whole = [place for place, (document, _) in enumerate(records) if "part" not in document]
+    whole = [number for number, place in enumerate(places) if not place.is_part]
     ended = whole[-1] + 1 if whole else 0
-    return [records[place] for place in whole], records[ended:]
+    return [places[number] for number in whole], places[ended:]
 
 
 @contextmanager
@@ -228,17 +246,18 @@ def _checksum(length):
     return hashlib.sha256(length).digest()[:_LENGTH]
 
 
-def _record(content, begin):
-    """The record that begins here, and where the next one does; EOFError if it is cut short."""
-    inside = begin + 2 * _LENGTH
-    if len(content) < inside:
+def _record(file):
+    """The record that begins where a file is read; EOFError if it is cut short."""
+    head = file.read(2 * _LENGTH)
+    if len(head) < 2 * _LENGTH:
         raise EOFError
-    length, checksum = bytes(content[begin : begin + _LENGTH]), bytes(content[begin + _LENGTH : inside])
+    length, checksum = head[:_LENGTH], head[_LENGTH:]
     if checksum != _checksum(length):
         raise ValueError("the length of a record was changed")
-    end = inside + int.from_bytes(length, "little")
-    if len(content) < end:
+    n_bytes = int.from_bytes(length, "little")
+    content = file.read(n_bytes)
+    if len(content) < n_bytes:
         raise EOFError
-    if not is_intact(content[inside:end]):
+    if not is_intact(content):
         raise ValueError("a record was changed")
-    return decoded(content[inside:end]), end
+    return decoded(content)
