@@ -80,11 +80,6 @@ def test_another_file_is_refused_and_left_as_it_is(tmp_path, content):
     assert path.read_bytes() == content
 
 
-def test_a_folder_that_is_not_there_is_an_error_about_the_checkpoint(tmp_path):
-    with pytest.raises(CheckpointError, match=r"^checkpoint='.*gone/fit.kfree' cannot be written: No such file or dir"):
-        Journal(tmp_path / "gone" / "fit.kfree", WHOSE)
-
-
 def ends_of_records(path, n=3):
     """How long the file is after each record, its header included."""
     return [len(recorded(path.with_name(f"{number}.kfree"), number).read_bytes()) for number in range(n + 1)]

@@ -130,11 +130,6 @@ class Journal:
                 f"checkpoint={self.path!r} is in use by another fit ({holder}), and two fits would ruin it. Wait until "
                 "that fit has ended, or give another file name."
             ) from None
-        except OSError as error:  # of the folder, in which the lock is the first file
-            raise CheckpointError(
-                f"checkpoint={self.path!r} cannot be written: {error.strerror or error}. Give a file in a folder that "
-                "exists and may be written to."
-            ) from error
 
     def _begin(self):
         with replacing(self.path) as file:
