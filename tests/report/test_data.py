@@ -261,12 +261,12 @@ def test_a_single_cluster_has_columns_in_the_order_of_the_next_step(rng):
 
 def test_the_page_of_a_chosen_model_says_why_and_the_number_once(rng):
     X = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 30, axis=0) + rng.normal(size=(90, 2))
-    for rows, begins in ((X, "round: neighbours are"), (rng.normal(size=(90, 2)), "")):
+    for rows, begins in ((X, "round: "), (rng.normal(size=(90, 2)), "because ")):
         model = AutoCluster().fit(rows)
         (step,) = report_data(model, rows)["steps"]
         assert step["k"] == model.n_clusters_
         assert step["note"].startswith(begins)
-        assert model.reason_.endswith(step["note"].removeprefix("round: "))
+        assert model.reason_.endswith(step["note"].removeprefix(begins))
         assert "cluster" not in step["note"].split(" ")[:2]
 
 
