@@ -25,7 +25,7 @@ def exercise(X, k, rng):
         sites = sites.moved(sites.centres + 0.05 * rng.normal(size=sites.centres.shape))
     sq_dist = engine.sq_dists(found.assignment, found.centres)
     engine.sweep(sites, float(np.quantile(sq_dist, 0.9)), np.random.RandomState(0).permutation(engine.n_rows), 50)
-    engine.best_candidate(sites.centres[:5], sq_dist)
+    engine.best_of(sites.centres[:5], sq_dist)
     engine.sq_distances(sites.centres[:3])
     seeding = engine.seeding()
     seeding.approach(sites.centres[0])
