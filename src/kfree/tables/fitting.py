@@ -279,25 +279,31 @@ def _require_categories(name: Any, present: list[str], seen: set[str], max_level
 
 def to_numbers(levels: Collection[str]) -> str:
     """The function that makes numbers of texts that hold them, but for some that stand for missing values; else ""."""
-    numbers = _without_gaps(levels)
+    gaps = set(filter(_is_gap, levels))
+    numbers = set(levels) - gaps
     if not numbers or not _all_are(float, numbers) or _are_rounded(numbers) or any(map(_CODE.match, numbers)):
         return ""
-    gaps = set(levels) - numbers
     return "pandas.to_numeric" if gaps <= {"", "nan", "NaN"} else "pandas.to_numeric(…, errors='coerce')"
 
 
 def to_dates(levels: Collection[str]) -> str:
     """The function that makes dates of texts that hold them, but for some that stand for missing values; else ""."""
-    forms = [date_form(text.strip()) for text in _without_gaps(levels)]
-    orders = {form[1] if form else None for form in forms}
-    if not orders or None in orders:
+    orders = set()
+    for text in levels:
+        if _is_gap(text):
+            continue
+        form = date_form(text.strip())
+        if form is None:  # mostly the first of many texts is no date
+            return ""
+        orders.add(form[1])
+    if not orders:
         return ""
     return "pandas.to_datetime" if orders == {"year"} else "pandas.to_datetime(…, format=…)"
 
 
-def _without_gaps(levels: Collection[str]) -> set[str]:
-    """Texts but for those that stand for missing values."""
-    return {text for text in levels if not is_mark(text) and text.strip().lower() not in _SPELLED_MISSING}
+def _is_gap(text: str) -> bool:
+    """Whether a text stands for a missing value."""
+    return is_mark(text) or text.strip().lower() in _SPELLED_MISSING
 
 
 def _are_rounded(levels: Collection[str]) -> bool:
